@@ -71,6 +71,9 @@ WORD(NUMA, "numa", "MODE", numa, "advise, apply, strict",
      "NUMA placement: advise, apply, or strict")
 WORD(FIT, "fit", "MODE", fit, "advise, apply, strict",
      "Address space and memory: advise, apply, or strict")
+OF_SOME(PEER_ACCESS, 0, "peer-access", "[=unsafe]", "on, unsafe", NULL, read_peer_access,
+	peer_access, "Boards reach each other over PCIe; unsafe: GeForce, too")
+OPTION_MEMBER(const char *, peer_access)
 FLAG(ACCEPT_DIRTY, "accept-dirty", "Root: accept a board that cannot be reset")
 FLAG(KEEP_VFIO, "keep-vfio", "Leave the functions on vfio-pci")
 FLAG(PERSIST, "persist", "Keep it on vfio-pci, also after a release or a boot")

@@ -33,6 +33,12 @@ static int read_text(const OptionRow *row, const char *value, Options *o, char *
 	return 0;
 }
 
+/* Without a value it is on. */
+static int read_peer_access(const OptionRow *row, const char *value, Options *o, char **ret_why)
+{
+	return read_text(row, value ? value : "on", o, ret_why);
+}
+
 static int read_with(const OptionRow *row, const char *value, Options *o, char **ret_why)
 {
 	if (str_is_empty(value))
@@ -118,7 +124,8 @@ void options_print_help(const Terminal *t, uint64_t mask)
 			snprintf(letter, sizeof(letter), "-%c%s", row->letter,
 				 row->name ? "," : " ");
 		snprintf(text, sizeof(text), "%s%s%s%s", row->name ? "--" : "",
-			 row->name ? row->name : "", row->argument ? "=" : "",
+			 row->name ? row->name : "",
+			 row->argument && !option_may_lack_value(row) ? "=" : "",
 			 row->argument ? row->argument : "");
 		fprintf(t->stream, "  %s %-22s %s\n", letter, text, row->help);
 	}
@@ -218,7 +225,8 @@ static int refuse_option(const char *word, int returned, char **ret_why)
 static int take_option(const OptionRow *row, const char *value, Options *o, char **ret_why)
 {
 	o->given |= row->verb_option;
-	if (row->words && words_index(row->words, value) < 0)
+	if (row->words && (value || !option_may_lack_value(row)) &&
+	    words_index(row->words, value) < 0)
 		return refuse(ret_why,
 			      strf("--%s=%s: not one of %s", row->name, value, row->words));
 	return row->read ? row->read(row, value, o, ret_why) : 0;
@@ -242,8 +250,10 @@ static void fill_getopt(struct option *to)
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
 		if (rows[i].name)
 			to[n++] = (struct option){ .name = rows[i].name,
-						   .has_arg = rows[i].argument ? required_argument
-									       : no_argument,
+						   .has_arg = option_may_lack_value(&rows[i])
+								      ? optional_argument
+							      : rows[i].argument ? required_argument
+										 : no_argument,
 						   .val = id_of(&rows[i]) };
 	to[n] = (struct option){ 0 };
 }

@@ -41,7 +41,7 @@ typedef struct Options {
 typedef struct OptionRow OptionRow;
 struct OptionRow {
 	const char *name;     /* NULL: has only a letter */
-	const char *argument; /* NULL: takes no value */
+	const char *argument; /* "[=WORD]": may be left out. NULL: takes no value */
 	const char *words;    /* "a, b, c": the values that there are; NULL: its verbs know */
 	/*
 	 * What completes another value: GROUP, as in the usage of a verb, or what the shell knows
@@ -54,6 +54,12 @@ struct OptionRow {
 	int (*read)(const OptionRow *row, const char *value, Options *o, char **ret_why);
 	size_t at; /* where in Options */
 };
+
+/* The value stands behind a "=", or there is none. */
+static inline bool option_may_lack_value(const OptionRow *row)
+{
+	return row->argument && row->argument[0] == '[';
+}
 
 /* The place of a word in "a, b, c"; -1: it is none of them. */
 int words_index(const char *words, const char *word);

@@ -274,7 +274,7 @@ static void read_long(TypedLine *line, const char *word)
 	if (!option)
 		return;
 	line->release |= option->verb_option == OPTION_RELEASE;
-	if (!option->argument)
+	if (!option->argument || (option_may_lack_value(option) && word[length] != '='))
 		return;
 	line->option = option;
 	if (word[length] == '=')
@@ -394,8 +394,10 @@ static void complete_option(const WordPrinter *p, const TypedLine *line)
 		if (option->verb_option &&
 		    (!line->verb || !(line->verb->options & option->verb_option)))
 			continue;
-		name = option->name ? strf("--%s%s", option->name, option->argument ? "=" : "")
-				    : NULL;
+		name = option->name
+			       ? strf("--%s%s", option->name,
+				      option->argument && !option_may_lack_value(option) ? "=" : "")
+			       : NULL;
 		if (name)
 			print_word(p, name, option->help);
 		if (option->letter)

@@ -70,9 +70,11 @@ static void print_guest_report(Client *c, const json_t *report)
 /* Of the verdict on a link, and of that on its speed. */
 static Colour verdict_colour(const char *verdict)
 {
-	if (strcmp(verdict, "verified") == 0 || strcmp(verdict, "pass") == 0)
+	if (strcmp(verdict, "verified") == 0 || strcmp(verdict, "pass") == 0 ||
+	    strcmp(verdict, "proved") == 0)
 		return COLOUR_GOOD;
-	return strcmp(verdict, "unknown") == 0 ? COLOUR_MOVING : COLOUR_BAD;
+	return strcmp(verdict, "unknown") == 0 || str_starts_with(verdict, "not-") ? COLOUR_MOVING
+										   : COLOUR_BAD;
 }
 
 /* "52.8" of 52800 MB/s */
@@ -131,6 +133,28 @@ static void print_workload(Client *c, const json_t *workload)
 	print_member(c, workload, "remedy", "Remedy");
 }
 
+static void print_peers(Client *c, const json_t *peers)
+{
+	const Terminal *t = &c->out;
+	const char *verdict = json_text_of(peers, "verdict");
+
+	if (!json_is_object(peers))
+		return;
+	fprintf(t->stream, "  Peer access over PCIe: %s%s%s\n",
+		terminal_colour(t, verdict_colour(verdict)), verdict, terminal_plain(t));
+	print_member(c, peers, "reason", "Reason");
+	print_member(c, peers, "remedy", "Remedy");
+}
+
+/* Asked for, and neither proved nor without use. */
+static bool lacks_peers(const json_t *peers)
+{
+	const char *verdict = json_text_of(peers, "verdict");
+
+	return json_is_object(peers) && strcmp(verdict, "proved") != 0 &&
+	       strcmp(verdict, "not-used") != 0;
+}
+
 /* ---- the links ---- */
 
 static const char *item(const json_t *object, const char *key, size_t i)
@@ -183,6 +207,7 @@ static void print_text(Client *c, const json_t *document)
 	print_member(c, document, "note", "Note");
 	print_guest_report(c, json_object_get(document, "guest_report"));
 	print_workload(c, json_object_get(document, "workload"));
+	print_peers(c, json_object_get(document, "peer_access"));
 }
 
 /* ---- the verb ---- */
@@ -203,7 +228,8 @@ static int tell_verdict(Client *c, _unused_ Progress *p, const Job *job)
 	/* The links are as fast as they should be, or were not measured. */
 	return strcmp(json_text_of(document, "verdict"), "verified") == 0 &&
 			       (!json_is_object(workload) ||
-				strcmp(json_text_of(workload, "verdict"), "pass") == 0)
+				strcmp(json_text_of(workload, "verdict"), "pass") == 0) &&
+			       !lacks_peers(json_object_get(document, "peer_access"))
 		       ? GPUPASS_EXIT_DONE
 		       : GPUPASS_EXIT_FAILED;
 }

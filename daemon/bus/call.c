@@ -119,6 +119,14 @@ static int read_mode(Call *call, const char *text, const char *option, FitMode *
 	return call_invalid(call, what, "give advise, apply or strict");
 }
 
+static int read_peer_access(Call *call, const char *text, PeerAccess *ret)
+{
+	if (!text || peer_access_from_string(text, ret) >= 0)
+		return 0;
+	return call_invalid(call, "option \"peer-access\" is not one of the words it takes",
+			    "give off, on or unsafe");
+}
+
 const char *named(const char *text)
 {
 	return str_is_empty(text) ? NULL : text;
@@ -162,6 +170,8 @@ int call_make_request(Call *call, Operation operation)
 	if (call->names[1])
 		request->group = (char *)named(call->names[1]);
 	r = read_mode(call, o->numa, "numa", &request->plan.numa);
+	if (r >= 0)
+		r = read_peer_access(call, o->peer_access, &request->plan.peer_access);
 	return r < 0 ? r : read_mode(call, o->fit, "fit", &request->plan.fit);
 }
 

@@ -99,6 +99,8 @@ static int with_group(const StepContext *c, const char *xml, char **ret, Problem
 		gpus[n - 1].functions[gpus[n - 1].n_functions++] = *bdf;
 		gpus[n - 1].mac = c->plan->functions[i].mac;
 		gpus[n - 1].vlan = c->plan->functions[i].vlan;
+		gpus[n - 1].clique = record && record->peer_access != PEER_ACCESS_OFF &&
+				     !c->plan->functions[i].companion;
 	}
 	r = domain_xml_parse(xml, &parsed, ret_problem);
 	if (r == 0)
@@ -208,6 +210,20 @@ static int hostdevs_hold(const StepContext *c, bool live, bool wanted, Problem *
 	return 0;
 }
 
+/* A libvirt that does not know an element leaves it out, and says nothing. */
+static int peers_defined(const StepContext *c, Problem **ret_problem)
+{
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	const Assignment *record = c->plan->assignment ? c->plan->assignment : record_before(c);
+	int r = record && record->peer_access ? read_use(c, &use, ret_problem) : 0;
+
+	if (r != 0 || !record || plan_peers_held(c->plan, record->peer_access, &use))
+		return r;
+	return problem_set(ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
+			   "libvirt did not keep the peer access in the definition of %s",
+			   c->plan->domain_name);
+}
+
 /* Before reconcile, all hostdevs may be there, but not as they should be. */
 static int defined_by_us(const StepContext *c, Problem **ret_problem)
 {
@@ -225,9 +241,12 @@ static int defined_by_us(const StepContext *c, Problem **ret_problem)
 
 static int defined(StepContext *c, Problem **ret_problem)
 {
-	if (c->plan->operation == OPERATION_RECONCILE)
-		return defined_by_us(c, ret_problem);
-	return hostdevs_hold(c, false, c->plan->operation != OPERATION_RELEASE, ret_problem);
+	bool wanted = c->plan->operation != OPERATION_RELEASE;
+	int r = c->plan->operation == OPERATION_RECONCILE
+			? defined_by_us(c, ret_problem)
+			: hostdevs_hold(c, false, wanted, ret_problem);
+
+	return r == 0 && wanted ? peers_defined(c, ret_problem) : r;
 }
 
 /*

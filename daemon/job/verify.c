@@ -10,6 +10,8 @@
 #define TIMEOUT_USEC (180 * USEC_PER_SEC)
 /* More for programs that measure: each takes seconds on an idle pair. */
 #define WORKLOAD_USEC (300 * USEC_PER_SEC)
+/* A context on each GPU takes seconds to make. */
+#define PEERS_USEC (60 * USEC_PER_SEC)
 /* The most time that we spend on finding the reason. */
 #define DIAGNOSIS_USEC (30 * USEC_PER_SEC)
 
@@ -99,6 +101,7 @@ static int find_gpus(Verification *v, Problem **ret_problem)
 		const DomainHostdev *hostdev = domain_use_hostdev(&use, &gpu->lead->bdf);
 
 		add_gpu(v, gpu, hostdev);
+		v->n_cliques += hostdev && hostdev->clique;
 		if (!hostdev && v->obstacle == VERIFY_NOTHING)
 			v->obstacle = VERIFY_NOT_ATTACHED;
 	}
@@ -247,6 +250,28 @@ static Workload *measure(const JobPlace *place, const VerifyInput *input,
 	return w;
 }
 
+static PeerTest *test_peers(const JobPlace *place, const Verification *v, uint64_t deadline)
+{
+	const Prepared *p = v->found;
+	const Assignment *record =
+		assignments_find_function(p->assignments, &p->group->gpus[0]->lead->bdf);
+	bool given = v->n_cliques == p->group->n_gpus, run_it;
+	uint64_t soon = now_monotonic() + PEERS_USEC;
+	const char *const *argv = peer_test_command;
+	GuestRun run = { 0 };
+	PeerTest *test;
+
+	if (!given && !(record && record->peer_access != PEER_ACCESS_OFF))
+		return NULL;
+	test = peer_test_begin(&v->input, v->report, given, &run_it);
+	if (!run_it || !agent_answers(v->report))
+		return test;
+	guest_run(place, v->input.domain_uuid, &argv, 1, soon < deadline ? soon : deadline, &run);
+	peer_test_hear(test, &v->input, v->report, &run);
+	guest_run_clear(&run);
+	return test;
+}
+
 /* ---- the verification ---- */
 
 /* The answer is about the group only if the domain had the group all the time. */
@@ -315,6 +340,8 @@ static int ask_guest(const JobPlace *place, const JobRequest *request, Verificat
 	v->guest_report = read_guest_report(place, &v->input, v->report, deadline);
 	/* What measures keeps the guest's GPUs busy for minutes. */
 	r = cancellation_check(place->cancel, ret_problem);
+	if (r == 0)
+		v->peers = test_peers(place, v, deadline);
 	if (r == 0 && request->workload)
 		v->workload = measure(place, &v->input, v->report, deadline);
 	return r == 0 ? look_again(place, v, ret_problem) : r;
@@ -343,6 +370,7 @@ int verification_run(const JobPlace *place, const JobRequest *request, Verificat
 	v->json = verify_report_to_json(
 		v->report, &v->input, v->found->domain->uuid, v->asked_usec,
 		v->guest_report ? guest_report_to_json(v->guest_report) : NULL,
-		v->workload ? workload_to_json(v->workload, v->report) : NULL);
+		v->workload ? workload_to_json(v->workload, v->report) : NULL,
+		v->peers ? peer_test_to_json(v->peers) : NULL);
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "core/verify/guest-report.h"
 #include "core/verify/measure.h"
+#include "core/verify/peer-test.h"
 #include "core/verify/verify.h"
 #include "job/note.h"
 #include "job/place.h"
@@ -31,6 +32,8 @@ typedef struct Verification {
 	VerifyReport *report;
 	GuestReport *guest_report; /* NULL: not looked for */
 	Workload *workload;	   /* NULL: not asked for */
+	size_t n_cliques;	   /* GPUs of the group that the running guest has in the clique */
+	PeerTest *peers;	   /* NULL: the domain is not to have peer access */
 	char *json;
 	JobNote note; /* for the log */
 } Verification;

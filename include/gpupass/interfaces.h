@@ -91,7 +91,7 @@ MANAGER_METHOD("Forget", FORGET, "s", ARG(name), "", "", MUST, MANAGE, 0)
 MANAGER_METHOD("Plan", PLAN, "ss", ARG(domain) ARG(group), "s", ARG(plan), MAY, READ,
 	       TAKES(OPERATION) | TAKES(LIVE) | TAKES(CONFIG) | TAKES(MODEL) | TAKES(KEEP_VFIO) |
 		       TAKES(PERSIST) | TAKES(RESET) | TAKES(TIMEOUT) | TAKES(ALLOW_BOOT_VGA) |
-		       TAKES(ACCEPT_DIRTY) | TAKES(NUMA) | TAKES(FIT))
+		       TAKES(ACCEPT_DIRTY) | TAKES(NUMA) | TAKES(FIT) | TAKES(PEER_ACCESS))
 /*
  * Gives the group to the domain (a UUID, or else a name: see *gpupass*(1), NAMES OF DOMAINS). An
  * empty _group_ means the first that the domain already has, or the first free one in natural order
@@ -100,7 +100,7 @@ MANAGER_METHOD("Plan", PLAN, "ss", ARG(domain) ARG(group), "s", ARG(plan), MAY, 
  */
 MANAGER_METHOD("Assign", ASSIGN, "ss", ARG(domain) ARG(group), "o", ARG(job), MUST, ASSIGN,
 	       TAKES(LIVE) | TAKES(CONFIG) | TAKES(MODEL) | TAKES(TIMEOUT) | TAKES(ALLOW_BOOT_VGA) |
-		       TAKES(ACCEPT_DIRTY) | TAKES(NUMA) | TAKES(FIT))
+		       TAKES(ACCEPT_DIRTY) | TAKES(NUMA) | TAKES(FIT) | TAKES(PEER_ACCESS))
 /*
  * Takes a group out of its domain and gives its functions back to the drivers they were on. The
  * target is a group's name, or a domain's UUID or name. InvalidArgument: it is the name of a group
@@ -402,7 +402,8 @@ ASSIGNMENT_PROPERTY("DomainUuid", STRING, domain_uuid, CONST, MUST)
 ASSIGNMENT_PROPERTY("GroupName", STRING, group_name, CHANGES, MUST)
 ASSIGNMENT_PROPERTY("Group", PATH, group, CHANGES, MAY)
 /*
- * Which of fit and numa are applied: their settings go into the definition whenever the group does.
+ * Which of fit, numa and peer-access are applied: their settings go into the definition whenever the
+ * group does.
  */
 ASSIGNMENT_PROPERTY("Applies", STRINGS, applies, CHANGES, MAY)
 /* Addresses. */
@@ -518,6 +519,11 @@ METHOD_OPTION(WORKLOAD, "workload", BOOL, workload)
  */
 METHOD_OPTION(NUMA, "numa", STRING, numa)
 METHOD_OPTION(FIT, "fit", STRING, fit)
+/*
+ * off (the default), on, or unsafe: whether the guest's boards may reach each other over PCIe. On is
+ * refused for GeForce boards. The assignment keeps it. See *gpupass*(1), PEER ACCESS.
+ */
+METHOD_OPTION(PEER_ACCESS, "peer-access", STRING, peer_access)
 /*
  * Only records from then, up to then: microseconds since the epoch; only those behind this sequence
  * number.

@@ -25,8 +25,12 @@ typedef struct Scene {
 /* The addresses of the fixtures, and a board whose function 0 stays on the host. */
 static const Scene scenes[] = {
 	{ .group = "pair0",
-	  .gpus = { { .functions = { { 0, 0x41, 0, 0 }, { 0, 0x41, 0, 1 } }, .n_functions = 2 },
-		    { .functions = { { 0, 0x61, 0, 0 }, { 0, 0x61, 0, 1 } }, .n_functions = 2 } },
+	  .gpus = { { .functions = { { 0, 0x41, 0, 0 }, { 0, 0x41, 0, 1 } },
+		      .n_functions = 2,
+		      .clique = true },
+		    { .functions = { { 0, 0x61, 0, 0 }, { 0, 0x61, 0, 1 } },
+		      .n_functions = 2,
+		      .clique = true } },
 	  .n_gpus = 2,
 	  .functions = { { 0, 0x41, 0, 0 },
 			 { 0, 0x41, 0, 1 },
@@ -149,7 +153,8 @@ static bool may_change(const xmlNode *node, bool tuned)
 {
 	const char *name = (const char *)node->name;
 
-	if (str_equal(name, "metadata") || str_equal(name, "devices"))
+	if (str_equal(name, "metadata") || str_equal(name, "devices") ||
+	    str_equal(name, "override"))
 		return true;
 	return tuned && (str_equal(name, "numatune") || str_equal(name, "vcpu") ||
 			 str_equal(name, "cpu") || str_equal(name, "commandline"));

@@ -6,6 +6,7 @@
 #include "core/verify/bandwidth.h"
 #include "core/verify/guest-report.h"
 #include "core/verify/measure.h"
+#include "core/verify/peer-test.h"
 #include "core/verify/verify.h"
 #include "fuzz.h"
 #include "util/json.h"
@@ -109,7 +110,7 @@ static void judge(const char *text, size_t size, size_t which)
 	}
 	report = verify_judge(&input, runs);
 	EXPECT(report->verdict != VERDICT_VERIFIED && report->reason && report->remedy);
-	json = verify_report_to_json(report, &input, "uuid", 1, NULL, NULL);
+	json = verify_report_to_json(report, &input, "uuid", 1, NULL, NULL, NULL);
 	EXPECT(json);
 	free(json);
 	verify_report_free(report);
@@ -147,6 +148,21 @@ static void parse_bandwidth(const char *text, size_t size)
 	}
 }
 
+/* What the program prints that writes and reads: nothing but an "ok" each way proves anything. */
+static void peers_of(const char *text, size_t size, const VerifyReport *report)
+{
+	GuestRun run = { .outcome = GUEST_RAN, .out = (char *)text, .out_size = size };
+	bool wanted = false;
+	PeerTest *test = peer_test_begin(&input, report, true, &wanted);
+	const char *ok = memmem(text, size, " ok\n", 4);
+
+	EXPECT(wanted);
+	peer_test_hear(test, &input, report, &run);
+	EXPECT((test->verdict == PEERS_PROVED) == (test->reason == NULL));
+	EXPECT(test->verdict != PEERS_PROVED || ok);
+	peer_test_free(test);
+}
+
 /* What a program prints, as the measure of a healthy pair: never of more GPUs than it has. */
 static void measure(const char *text, size_t size, size_t which)
 {
@@ -162,6 +178,7 @@ static void measure(const char *text, size_t size, size_t which)
 		report->gpus[i].found = true;
 		report->gpus[i].guest.address = (Bdf){ .bus = (uint8_t)(i + 1) };
 	}
+	peers_of(text, size, report);
 	w = measure_begin(&input, report);
 	measure_hear(w, &input, report, which, &run, &done);
 	EXPECT(w->n_paths == 0 || w->n_paths == 2);

@@ -294,8 +294,22 @@ static void read_commandline(const xmlNode *commandline, DomainUse *use)
 	}
 }
 
+/* As many as are believed: a group has less, and whoever writes the XML chooses how many. */
+#define CLIQUES_MAX 256
+
+static void note_clique(DomainUse *use, const char *alias, size_t *n)
+{
+	DomainHostdev *hostdev =
+		alias && (*n)++ < CLIQUES_MAX
+			? FIND(use->hostdevs, use->n_hostdevs, str_equal(it->alias, alias))
+			: NULL;
+
+	if (hostdev)
+		hostdev->clique = true;
+}
+
 /* <qemu:device alias='hostdev0'><qemu:frontend><qemu:property name='host' … value='01:00.0'/> */
-static void read_override(const xmlNode *device, DomainUse *use)
+static void read_override(const xmlNode *device, DomainUse *use, size_t *n_cliques)
 {
 	Argument a = { .use = use };
 
@@ -306,6 +320,8 @@ static void read_override(const xmlNode *device, DomainUse *use)
 
 			if (!name || !value)
 				continue;
+			if (xml_is_clique(i))
+				note_clique(use, xml_attribute(device, "alias"), n_cliques);
 			a.vfio |= str_equal(name, "host") || str_equal(name, "fd");
 			read_pair(&a, name, value);
 		}
@@ -314,11 +330,13 @@ static void read_override(const xmlNode *device, DomainUse *use)
 
 void xml_read_arguments(const DomainXml *xml, DomainUse *use)
 {
+	size_t n_cliques = 0;
+
 	for (const xmlNode *i = xml_first(xml->root); i; i = xml_next(i)) {
 		if (xml_is_of(i, QEMU_NAMESPACE, "commandline"))
 			read_commandline(i, use);
 		else if (xml_is_of(i, QEMU_NAMESPACE, "override"))
 			for (const xmlNode *k = xml_first(i); k; k = xml_next(k))
-				read_override(k, use);
+				read_override(k, use, &n_cliques);
 	}
 }

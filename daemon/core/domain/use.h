@@ -26,6 +26,7 @@ typedef struct DomainHostdev {
 	/* Of an <interface>, by its definition if it has one: what libvirt sets. "": it is none */
 	char mac[DOMAIN_MAC_TEXT_MAX];
 	unsigned vlan; /* 0: none; UINT_MAX: more than one, or not known */
+	bool clique;   /* likewise, peer access over PCIe: xml-clique.c */
 	char *alias;   /* "ua-gpupass-pair0-0", "hostdev0"; NULL: none */
 } DomainHostdev;
 

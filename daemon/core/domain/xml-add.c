@@ -327,8 +327,23 @@ static bool place_in_mirror(const MirrorTree *mirror, Place *places, size_t n)
 	return true;
 }
 
-static void insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
-			 const MirrorTree *mirror, const Place *places)
+/* Call when our metadata is there: it notes what namespace is declared. */
+static int add_cliques(DomainXml *xml, const DomainXmlGpu *gpus, size_t n_gpus)
+{
+	int r = 0;
+
+	for (xmlNode *i = xml_devices(xml); i && r == 0; i = xml_next(i)) {
+		Bdf bdf;
+
+		if (xml_is_pci_hostdev(i) && xml_host_address(i, &bdf) == 0 &&
+		    SOME(gpus, n_gpus, it->clique && bdf_equal(&it->functions[0], &bdf)))
+			r = xml_add_clique(xml, xml_alias(i));
+	}
+	return r;
+}
+
+static int insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
+			const MirrorTree *mirror, const Place *places)
 {
 	xmlNode *devices = xml_child(xml->root, "devices");
 	_cleanup_free_ char *stem = domain_alias_stem(group);
@@ -344,6 +359,7 @@ static void insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *
 	for (size_t i = 0; i < n_gpus; i++)
 		add_gpu(xml, devices, stem, &number, &gpus[i], &places[i]);
 	xml_name_group(xml, group);
+	return add_cliques(xml, gpus, n_gpus);
 }
 
 static int find_places(const DomainXml *xml, const MirrorTree *mirror, Place *places, size_t n,
@@ -359,6 +375,7 @@ int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *
 			 const MirrorTree *mirror, Problem **ret_problem)
 {
 	Place places[GROUP_GPUS_MAX + GROUP_COMPANIONS_MAX] = { 0 };
+	_cleanup_free_ char *stem = domain_alias_stem(group);
 	int r;
 
 	if (n_gpus == 0 || n_gpus > ELEMENTS(places))
@@ -370,8 +387,9 @@ int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *
 		r = domain_xml_check_absent(xml, gpus, n_gpus, ret_problem);
 	if (r == 0)
 		r = find_places(xml, mirror, places, n_gpus, ret_problem);
+	if (r == 0 && SOME(gpus, n_gpus, it->clique))
+		r = xml_check_cliques(xml, stem, ret_problem);
 	if (r != 0)
 		return r;
-	insert_group(xml, group, gpus, n_gpus, mirror, places);
-	return 0;
+	return insert_group(xml, group, gpus, n_gpus, mirror, places);
 }

@@ -134,6 +134,7 @@ void domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *fun
 	*ret_changed |= remove_ports(devices, stem);
 	if (*ret_changed)
 		xml_remove_if_empty(devices);
+	*ret_changed |= xml_remove_cliques(xml, stem);
 }
 
 void domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functions,

@@ -113,6 +113,14 @@ bool xml_is_empty(const xmlNode *node);
 /* With attributes, which are somebody's, it stays, without the white space inside. */
 void xml_remove_if_empty(xmlNode *node);
 
+/*
+ * The namespace of QEMU's elements, which is declared and noted in our <metadata>, if it is not
+ * there. NULL: its prefixes are other namespaces'. Call when our metadata is there.
+ */
+xmlNs *xml_declare_qemu(DomainXml *xml);
+/* Takes the declaration out again, if it is noted and nothing is in the namespace. True: it was. */
+bool xml_undeclare_qemu(DomainXml *xml);
+
 /* The whole document in UTF-8, without an XML declaration. */
 char *xml_to_text(xmlDoc *doc, int options);
 
@@ -142,6 +150,19 @@ xmlNode *xml_find_named(const DomainXml *xml, const char *group);
 bool xml_names_only(const DomainXml *xml, const char *group);
 /* Adds the group, and the element where it is missing. */
 void xml_name_group(DomainXml *xml, const char *group);
+
+/* ---- peer access over PCIe: xml-clique.c ---- */
+
+#define QEMU_CLIQUE_PROPERTY "x-nv-gpudirect-clique"
+
+/* A property of an override that puts its device into our clique, which is 0. */
+bool xml_is_clique(const xmlNode *property);
+/* PROBLEM: an alias with this stem has an override of somebody's. */
+int xml_check_cliques(const DomainXml *xml, const char *stem, Problem **ret_problem);
+/* Of the hostdev with this alias. -EEXIST: as xml_declare_qemu(). */
+int xml_add_clique(DomainXml *xml, const char *alias);
+/* Those of the group with this stem of aliases. True: there were some. */
+bool xml_remove_cliques(DomainXml *xml, const char *stem);
 
 /*
  * ---- what marks that gpupass has added a device ----

@@ -86,6 +86,18 @@ static xmlNs *declare_qemu(xmlNode *root)
 	return ns ? ns : xmlNewNs(root, href, (const xmlChar *)"gpupass-qemu");
 }
 
+xmlNs *xml_declare_qemu(DomainXml *xml)
+{
+	xmlNs *ns = xmlSearchNsByHref(xml->doc, xml->root, (const xmlChar *)QEMU_NAMESPACE);
+
+	if (ns)
+		return ns;
+	ns = declare_qemu(xml->root);
+	if (ns)
+		note_added(xml, ADDED_NAMESPACE, "qemu");
+	return ns;
+}
+
 /*
  * libvirt has <sysinfo type='fwcfg'>, but refuses names under opt/ovmf/ there. So this one is
  * passed to QEMU as an argument.
@@ -95,14 +107,10 @@ static int add_window(DomainXml *xml, const FitTune *tune)
 	_cleanup_free_ char *value =
 		strf("name=" MMIO_WINDOW_KEY ",string=%llu", (unsigned long long)tune->mmio_mb);
 	xmlNode *commandline = find_commandline(xml);
-	xmlNs *ns = xmlSearchNsByHref(xml->doc, xml->root, (const xmlChar *)QEMU_NAMESPACE);
+	xmlNs *ns = xml_declare_qemu(xml);
 
-	if (!ns) {
-		ns = declare_qemu(xml->root);
-		if (!ns)
-			return -EEXIST;
-		note_added(xml, ADDED_NAMESPACE, "qemu");
-	}
+	if (!ns)
+		return -EEXIST;
 	if (!commandline) {
 		commandline = xml_append(xml->root, "commandline");
 		xmlSetNs(commandline, ns);
@@ -239,26 +247,39 @@ void domain_xml_tuned(const DomainXml *xml, bool *ret_fit, bool *ret_numa)
 	}
 }
 
+/* While anything uses it, the note stays: what was written for another group may be in it. */
+bool xml_undeclare_qemu(DomainXml *xml)
+{
+	xmlNode *assignment = xml_assignment(xml);
+	const char *what, *value;
+
+	for (xmlNode *i = xml_first(assignment); i; i = xml_next(i))
+		if (is_note(i, &what, &value) && str_equal(what, ADDED_NAMESPACE) &&
+		    xml_remove_namespace(xml->root, QEMU_NAMESPACE)) {
+			xml_remove(i);
+			xml_remove_if_empty(assignment);
+			return true;
+		}
+	return false;
+}
+
 void domain_xml_untune(DomainXml *xml, bool *ret_changed)
 {
 	xmlNode *assignment = xml_assignment(xml);
-	bool changed = false, had_namespace = false;
+	bool changed = false;
 
 	for (xmlNode *i = xml_first(assignment), *next; i; i = next) {
 		const char *what, *value;
 
 		next = xml_next(i);
-		if (!is_note(i, &what, &value))
+		if (!is_note(i, &what, &value) || str_equal(what, ADDED_NAMESPACE))
 			continue;
-		had_namespace |= str_equal(what, ADDED_NAMESPACE);
 		remove_added(xml, what, value);
 		xml_remove(i);
 		changed = true;
 	}
-	/* Last, when nothing of ours uses it any more. */
-	if (had_namespace)
-		xml_remove_namespace(xml->root, QEMU_NAMESPACE);
 	if (changed)
 		xml_remove_if_empty(assignment);
-	*ret_changed = changed;
+	/* Last, when nothing of ours uses it any more. */
+	*ret_changed = xml_undeclare_qemu(xml) || changed;
 }

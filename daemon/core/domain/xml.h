@@ -59,6 +59,10 @@ unsigned domain_xml_free_slots(const DomainXml *xml);
  * guest address".
  */
 bool domain_xml_in_shared_slot(const DomainXml *xml, const Bdf *function);
+/* What of it keeps a guest's driver from seeing KVM, as a clause; NULL: nothing that is known. */
+const char *domain_xml_hides_hypervisor(const DomainXml *xml);
+/* All its hostdevs are passed by iommufd: libvirt 12.2. */
+bool domain_xml_has_iommufd(const DomainXml *xml);
 /* All PCI hostdevs in document order, with aliases. -EBADMSG: one has no readable address. */
 int domain_xml_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n);
 /* The groups that our metadata names, each once; NULL: none. Caller frees. */
@@ -75,6 +79,7 @@ typedef struct DomainXmlGpu {
 	const char *mac; /* of a NIC's VF: an <interface>, by which libvirt sets both; or NULL */
 	unsigned vlan;	 /* of a VF; 0: none */
 	bool names_model; /* its hostdevs name <driver model='vfio-pci'/>, which needs libvirt 10.0 */
+	bool clique;	  /* its first function is in the clique that has peer access over PCIe */
 } DomainXmlGpu;
 
 /*

@@ -126,6 +126,26 @@ static void drift_check_vfs(DriftSubject *s, DriftHeld held)
 	}
 }
 
+static void drift_check_peers(DriftSubject *s, DriftHeld held)
+{
+	const char *end = held.live > 0 ? "; its guest keeps what it started with" : "";
+
+	if (!s->group || !s->record || s->record->peer_access == PEER_ACCESS_OFF)
+		return;
+	EACH_OF (Gpu, gpu, s->group->gpus, s->group->n_gpus) {
+		const DomainHostdev *hostdev = domain_use_hostdev(s->domain, &gpu->lead->bdf);
+
+		if (!hostdev || hostdev->clique)
+			continue;
+		drift_about(s, &gpu->lead->bdf);
+		drift_add(s, DRIFT_EDITED, DRIFT_REPAIR_DEFINE,
+			  strf("the definition of %s does not give %s the peer access that its "
+			       "assignment has%s",
+			       s->domain->name, BDF_TEXT(&gpu->lead->bdf), end),
+			  NULL);
+	}
+}
+
 static void drift_check_edited(DriftSubject *s, DriftHeld held)
 {
 	const char *mark = s->record ? s->record->group_name : s->name;
@@ -189,6 +209,7 @@ static void drift_check_definition(DriftSubject *s, DriftHeld held)
 	else if (held.config == s->n_functions) {
 		drift_check_edited(s, held);
 		drift_check_vfs(s, held);
+		drift_check_peers(s, held);
 	} else if (held.config > 0 || held.live < s->n_functions)
 		drift_check_lacking(s, held);
 }

@@ -23,6 +23,14 @@
 
 DECLARE_ENUM(kept_why, KeptWhy, KEPT_WHYS, KEPT_WHY_MAX_);
 
+/* Peer access over PCIe between the boards of a group. */
+#define PEER_ACCESSES(X)                                                                           \
+	X(PEER_ACCESS_OFF, "off")                                                                  \
+	X(PEER_ACCESS_ON, "on")                                                                    \
+	X(PEER_ACCESS_UNSAFE, "unsafe") /* also between GeForce boards */
+
+DECLARE_ENUM(peer_access, PeerAccess, PEER_ACCESSES, PEER_ACCESS_MAX_);
+
 typedef struct AssignedFunction {
 	Bdf bdf;
 	uint16_t vendor, device, subsystem_vendor, subsystem_device _json_(hex 4);
@@ -48,6 +56,7 @@ typedef struct Assignment {
 	/* --fit=apply, --numa=apply: what they write goes into the definition with the group. */
 	bool apply_fit _json_(if_any);
 	bool apply_numa _json_(if_any);
+	PeerAccess peer_access _json_(if_any);
 	AssignedFunction *functions _json_(max GROUP_FUNCTIONS_MAX);
 	size_t n_functions;
 	char *file _json_(no); /* its name in its directory; NULL: it was not read from there */

@@ -3,6 +3,7 @@
 
 #include "core/pci/pci-snapshot.h"
 #include "gpupass/cleanup.h"
+#include "util/text.h"
 
 DEFINE_STRING_TABLE(nvlink_kind, NvlinkKind, NVLINK_KINDS)
 
@@ -252,6 +253,23 @@ uint32_t board_pcie_mbps(const Board *board)
 	default:
 		return 0;
 	}
+}
+
+/* 1d81 to 1df6 are GV100, 1e02 is the first of TU102 (pci.ids). */
+bool board_before_turing(uint16_t device)
+{
+	return device < 0x1e00;
+}
+
+/* "RTX 3090", "RTX 2080 Super Mobile"; but "RTX A6000", "RTX PRO 6000", "RTX 6000 Ada". */
+bool board_is_professional(const Board *board)
+{
+	const char *name = board && board->device ? board->name : "CMP";
+
+	if (str_starts_with(name, "CMP") || str_starts_with(name, "Titan"))
+		return false;
+	return !str_starts_with(name, "RTX ") || name[4] < '0' || name[4] > '9' ||
+	       strstr(name, " Ada");
 }
 
 const Board *board_table(size_t *ret_n)

@@ -52,5 +52,13 @@ const char *board_exclusion(const Board *board);
  */
 uint32_t board_pcie_mbps(const Board *board);
 
+/* Its chip is older than Turing's, which have MSI-X where these have room for a capability. */
+bool board_before_turing(uint16_t device);
+/*
+ * A board that is sold for data centres or workstations. False: one for games or for mining, or its
+ * name is not known. `board` may be NULL.
+ */
+bool board_is_professional(const Board *board);
+
 /* For tests: the catalogue itself. */
 const Board *board_table(size_t *ret_n);

@@ -122,6 +122,7 @@ void plan_fill_record(Planner *p)
 		.created_by = p->request->caller_uid,
 		.apply_fit = p->apply_fit,
 		.apply_numa = p->apply_numa,
+		.peer_access = p->peer_access,
 		.domain_uuid = xstrdup(p->use.uuid),
 		.domain_name = xstrdup(p->use.name),
 		.group_name = xstrdup(p->facts->group->name),
@@ -193,7 +194,8 @@ static void add_assign_steps(Planner *p, bool bind)
 static bool defined_whole(const Planner *p)
 {
 	return plan_count_hostdevs(p, false) == p->n_functions &&
-	       domain_use_names(&p->use, p->facts->group->name) && plan_vfs_held(p->plan, &p->use);
+	       domain_use_names(&p->use, p->facts->group->name) &&
+	       plan_vfs_held(p->plan, &p->use) && plan_peers_held(p->plan, p->peer_access, &p->use);
 }
 
 static int fill_steps(Planner *p)
@@ -234,7 +236,8 @@ static int fill_steps(Planner *p)
 static bool applied(const Planner *p)
 {
 	return !p->tune_open && (p->request->fit != FIT_APPLY || p->record->apply_fit) &&
-	       (p->request->numa != FIT_APPLY || p->record->apply_numa);
+	       (p->request->numa != FIT_APPLY || p->record->apply_numa) &&
+	       p->request->peer_access <= p->record->peer_access;
 }
 
 /* Everything that the request asks for holds already, so links and policy cannot refuse it. */
@@ -261,6 +264,8 @@ int plan_assign(Planner *p)
 		r = plan_resolve_mode(p);
 	if (r == 0)
 		r = plan_check_mirror(p);
+	if (r == 0)
+		r = plan_check_hot_peers(p);
 	if (r == 0)
 		r = plan_fill_functions(p);
 	/* Functions that a guest runs on are on vfio already, and must not be written to. */

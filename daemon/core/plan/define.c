@@ -28,6 +28,7 @@ static int fill_gpus(const Planner *p, DomainXmlGpu **ret, size_t *ret_n)
 
 	for (size_t i = 0; i < group->n_gpus; i++) {
 		gpus[i].names_model = names_model(p);
+		gpus[i].clique = p->peer_access != PEER_ACCESS_OFF;
 		for (size_t k = 0; k < group->gpus[i]->n_functions; k++) {
 			if (gpus[i].n_functions == ELEMENTS(gpus[i].functions)) {
 				free(gpus);
@@ -97,6 +98,18 @@ static bool asks_to_apply(const Planner *p)
 	return p->request->fit == FIT_APPLY || p->request->numa == FIT_APPLY;
 }
 
+static PeerAccess read_peer_access(const Planner *p, const Assignment *record)
+{
+	PeerAccess asked = p->request->peer_access;
+
+	if (record)
+		return record->peer_access > asked ? record->peer_access : asked;
+	return asked == PEER_ACCESS_OFF && is_named(p) && plan_count_hostdevs(p, false) > 0 &&
+			       plan_peers_held(p->plan, PEER_ACCESS_ON, &p->use)
+		       ? PEER_ACCESS_ON
+		       : asked;
+}
+
 /*
  * Older versions did not record it, and a record may be lost. Then the notes in the definition say
  * what was written.
@@ -118,6 +131,7 @@ int plan_read_wish(Planner *p)
 	}
 	p->apply_fit = fit || p->request->fit == FIT_APPLY || (record && record->apply_fit);
 	p->apply_numa = numa || p->request->numa == FIT_APPLY || (record && record->apply_numa);
+	p->peer_access = read_peer_access(p, record);
 	return 0;
 }
 
@@ -212,6 +226,8 @@ int plan_define_group(Planner *p)
 		domain_xml_rename_group(xml, p->old_name, group->name);
 	if (r == 0)
 		r = plan_mirror(p, xml, n);
+	if (r == 0)
+		r = plan_check_peers(p, xml);
 	if (r == 0)
 		r = domain_xml_add_group(xml, group->name, gpus, n, p->plan->mirror,
 					 p->ret_problem);

@@ -16,6 +16,7 @@ typedef struct Planner {
 	const Assignment *record;   /* by which the group is assigned; NULL: none */
 	const char *old_name;	    /* by which the domain got it, if its name has changed since */
 	bool apply_fit, apply_numa; /* asked for now, or when it was assigned */
+	PeerAccess peer_access;	    /* likewise */
 	bool tune_open;	   /* assign: the definition has the group, but not all that is asked for */
 	bool live, config; /* what to change, after plan_resolve_mode() */
 	Plan *plan;
@@ -106,6 +107,11 @@ void plan_warn_of_persistence(Planner *p);
 int plan_check_mirror(const Planner *p);
 /* mirror.c: makes the tree, if it is asked for, of the XML without the group of `n` members. */
 int plan_mirror(Planner *p, const DomainXml *xml, size_t n);
+
+/* peers.c: refuses peer access that is asked for and that a running domain cannot get. */
+int plan_check_hot_peers(const Planner *p);
+/* peers.c: refuses peer access over PCIe, where it is wanted, if it may not work. */
+int plan_check_peers(Planner *p, const DomainXml *xml);
 
 /* fit.c: writes what --numa=apply and --fit=apply ask for. */
 int plan_tune(Planner *p, DomainXml *xml, FitTune *ret);

@@ -59,7 +59,8 @@ static bool needs_definition(const Planner *p)
 		return config > 0 || plan_count_hostdevs(p, true) == 0;
 	functions = group_addresses(p->facts->group, NULL);
 	return !drift_defined_by_us(&p->use, p->facts->group->name, functions, p->n_functions) ||
-	       !plan_vfs_held(p->plan, &p->use);
+	       !plan_vfs_held(p->plan, &p->use) ||
+	       !plan_peers_held(p->plan, p->peer_access, &p->use);
 }
 
 /* The record must get the name that the mark in the definition has. */
@@ -76,6 +77,7 @@ static void copy_record(Planner *p)
 	record = p->plan->assignment;
 	record->apply_fit = p->apply_fit;
 	record->apply_numa = p->apply_numa;
+	record->peer_access = p->peer_access;
 	plan_copy_text(p->use.name, &record->domain_name);
 	if (name_follows(p))
 		plan_copy_text(p->facts->group->name, &record->group_name);

@@ -51,6 +51,8 @@ static char *define_detail(const Plan *plan)
 {
 	if (plan->operation == OPERATION_RELEASE)
 		return strf("%s without %s", plan->domain_name, plan->group);
+	if (plan->assignment && plan->assignment->peer_access != PEER_ACCESS_OFF)
+		return strf("%zu hostdevs, peer access over PCIe", plan->n_functions);
 	return count(plan->n_functions, "hostdev");
 }
 

@@ -124,12 +124,13 @@ typedef struct PlanRequest {
 	bool persist;	   /* bind: keep the group on vfio-pci */
 	bool reset;	   /* bind: reset all boards */
 	bool allow_boot_vga;
-	bool accept_dirty;  /* assign: see Plan */
-	bool unasked;	    /* prepare: nobody asked for it now */
-	bool only_record;   /* reconcile: neither functions nor definition */
-	bool wakes_nothing; /* no GPU was opened or woken; the plan says what it lacks */
-	FitMode numa, fit;  /* assign */
-	Topology topology;  /* assign */
+	bool accept_dirty;	/* assign: see Plan */
+	bool unasked;		/* prepare: nobody asked for it now */
+	bool only_record;	/* reconcile: neither functions nor definition */
+	bool wakes_nothing;	/* no GPU was opened or woken; the plan says what it lacks */
+	FitMode numa, fit;	/* assign */
+	Topology topology;	/* assign */
+	PeerAccess peer_access; /* assign */
 	uint32_t caller_uid;
 	uint64_t now_usec; /* CLOCK_REALTIME, for the record */
 } PlanRequest;
@@ -190,5 +191,7 @@ const PlanBoard *plan_board(const Plan *plan, const Bdf *function);
 char *plan_device_xml(const Plan *plan, size_t i);
 /* The domain has each VF with its MAC and its VLAN. */
 bool plan_vfs_held(const Plan *plan, const DomainUse *use);
+/* Each GPU that it has is in the clique, if peer access is wanted. */
+bool plan_peers_held(const Plan *plan, PeerAccess wanted, const DomainUse *use);
 
 DECLARE_FREE(Plan, plan_free)

@@ -394,3 +394,56 @@ ON_A_RIG(an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale)
 	assert_true(rig_is_home(rig));
 	known_close(&known, rig);
 }
+
+/* ---- peer access ---- */
+
+/* "proved none" of the member "peer_access"; "" where it is null. */
+static char *peers_of(const char *json)
+{
+	_cleanup_json_ json_t *document = NULL;
+	const json_t *peers;
+
+	assert_int_equal(json_parse(json, strlen(json), &document, NULL), 0);
+	peers = json_object_get(document, "peer_access");
+	if (json_is_null(peers))
+		return strdup("");
+	return strf("%s %s", json_string_value(json_object_get(peers, "verdict")),
+		    json_string_value(json_object_get(peers, "cause")));
+}
+
+static void expect_peers(Rig *rig, const char *wanted)
+{
+	_cleanup_free_ char *is = NULL;
+	Told told;
+
+	verify(rig, "vm42", &told);
+	is = peers_of(told.ended.result);
+	if (strcmp(is, wanted) != 0)
+		fail_msg("%s: %s", is, told.ended.result);
+	told_clear(&told);
+}
+
+ON_A_RIG(peer_access_is_tested_where_the_domain_is_to_have_it)
+{
+	_cleanup_(assignments_freep) Assignments *all = NULL;
+	FakeDomain *domain = assigned(rig, "ga102-rtx-a6000");
+	const char *end;
+	char *text;
+
+	expect_peers(rig, "");
+	all = assignment_store_load(&rig->store);
+	all->items[0]->peer_access = PEER_ACCESS_ON;
+	assert_int_equal(assignment_store_save(&rig->store, all->items[0]), 0);
+	expect_peers(rig, "not-proved not-given");
+	end = strstr(domain->live_xml, "</domain>");
+	text = strf("%.*s<q:override xmlns:q='http://libvirt.org/schemas/domain/qemu/1.0'>"
+		    "<q:device alias='ua-gpupass-pair0-0'><q:frontend><q:property "
+		    "name='x-nv-gpudirect-clique' type='unsigned' value='0'/></q:frontend>"
+		    "</q:device><q:device alias='ua-gpupass-pair0-2'><q:frontend><q:property "
+		    "name='x-nv-gpudirect-clique' type='unsigned' value='0'/></q:frontend>"
+		    "</q:device></q:override></domain>",
+		    (int)(end - domain->live_xml), domain->live_xml);
+	free(domain->live_xml);
+	domain->live_xml = text;
+	expect_peers(rig, "not-proved no-python");
+}

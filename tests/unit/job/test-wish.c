@@ -349,3 +349,95 @@ ON_A_RIG(what_is_asked_for_again_is_never_undone_to_no_group)
 	assert_non_null(strstr(definition(rig), "ua-gpupass-pair0-3"));
 	expect_drift(rig, NULL);
 }
+
+/* ---- peer access over PCIe ---- */
+
+#define CLIQUE "<qemu:property name=\"x-nv-gpudirect-clique\" type=\"unsigned\" value=\"0\"/>"
+
+static void expect_peers(Rig *rig, size_t wanted)
+{
+	size_t n = 0;
+
+	for (const char *at = definition(rig); (at = strstr(at, CLIQUE)); at++)
+		n++;
+	if (n != wanted)
+		fail_msg("%zu of them in:\n%s", n, definition(rig));
+}
+
+static void on_kvm(Rig *rig)
+{
+	rig->fake.new_libvirt = true;
+	rig_shut_off(rig);
+	edit(rig, "type=\"qemu\"", "type=\"kvm\"");
+}
+
+static void assigned_with_peers(Rig *rig)
+{
+	on_kvm(rig);
+	rig_must(rig, &assign_request("vm42", "pair0", .plan.peer_access = PEER_ACCESS_ON));
+	fake_watch(&rig->fake);
+	expect_peers(rig, 2);
+}
+
+ON_A_RIG(peer_access_is_there_until_the_release)
+{
+	_cleanup_free_ char *before = NULL;
+
+	on_kvm(rig);
+	before = strdup(definition(rig));
+	rig_must(rig, &assign_request("vm42", "pair0", .plan.peer_access = PEER_ACCESS_ON));
+	expect_peers(rig, 2);
+	expect_drift(rig, NULL);
+	lose_hostdevs(rig);
+	reconcile(rig);
+	expect_peers(rig, 2);
+	rig_must(rig, &RELEASE);
+	assert_string_equal(definition(rig), before);
+}
+
+ON_A_RIG(peer_access_that_a_board_has_lost_is_drift_and_is_mended)
+{
+	assigned_with_peers(rig);
+	edit(rig, "qemu:device alias=\"ua-gpupass-pair0-0\"", "qemu:device alias=\"ua-other\"");
+	expect_drift(rig, "does not give 0000:41:00.0 the peer access");
+	reconcile(rig);
+	expect_drift(rig, NULL);
+	expect_peers(rig, 3);
+}
+
+static void others_edit_it(Rig *rig)
+{
+	fake_retitle(&rig->fake, "vm42", "by hand");
+}
+
+ON_A_RIG(the_undo_of_a_release_gives_peer_access_back)
+{
+	static const FakeFault first = { .op = FAKE_INSPECT, .nth = 1, .error = -EIO };
+
+	assigned_with_peers(rig);
+	rig_plan(rig, &RELEASE);
+	fake_watch(&rig->fake);
+	fake_fail(&rig->fake, &first);
+	rig_at(rig, FAKE_INSPECT, 1, others_edit_it);
+	rig_go(rig);
+	rig_expect(rig, JOB_FAILED, GPUPASS_ERROR_PART_FAILED, "");
+	expect_peers(rig, 2);
+	fake_watch(&rig->fake);
+	expect_drift(rig, NULL);
+}
+
+static void libvirt_drops_it(Rig *rig)
+{
+	edit(rig, CLIQUE, "");
+}
+
+ON_A_RIG(a_libvirt_that_drops_peer_access_is_noticed)
+{
+	on_kvm(rig);
+	rig_plan(rig, &assign_request("vm42", "pair0", .plan.peer_access = PEER_ACCESS_ON));
+	fake_watch(&rig->fake);
+	rig_at(rig, FAKE_GET, 1, libvirt_drops_it);
+	rig_go(rig);
+	rig_expect(rig, JOB_FAILED, GPUPASS_ERROR_DEFINE_FAILED, "did not keep the peer access");
+	expect_peers(rig, 0);
+}

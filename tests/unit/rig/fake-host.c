@@ -107,6 +107,10 @@ static HostFacts *fake_facts(Host *host)
 				.memory_bytes = 256ULL << 30,
 			};
 	}
+	if (fake_of(host)->new_libvirt) {
+		facts->libvirt_version = LIBVIRT_VERSION(8, 2);
+		facts->hypervisor_version = LIBVIRT_VERSION(8, 1);
+	}
 	return facts;
 }
 

@@ -127,6 +127,7 @@ struct FakeHost {
 	unsigned changed_scans;	    /* scans of some functions only, each also one of FAKE_SCAN */
 	unsigned expected_work, expected_persistence; /* how often that was told to come */
 	unsigned memory_asked;	    /* boards that were asked whether their memory is cleared */
+	bool new_libvirt;	    /* 8.2, with QEMU 8.1 */
 	bool two_nodes;		    /* of 32 CPUs and 256 GiB each, and 46 address bits */
 	FakeNvmlFault nvml_fault;   /* likewise */
 	const char *keeper_fault;   /* why nvidia-persistenced does not let go; "": it lies */

@@ -7,6 +7,7 @@
 
 #include "core/base/limits.h"
 #include "core/domain/xml-tree.h"
+#include "core/domain/xml-tune.h"
 #include "rig/domains.h"
 
 #define UUID "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242"
@@ -754,5 +755,164 @@ TEST(a_namespace_that_something_uses_stays)
 		assert_non_null(again);
 		if ((strstr(after, "<domain type=\"kvm\">") == NULL) != rows[i].stays)
 			fail_msg("row %zu: %s", i, after);
+	}
+}
+
+/* ---- peer access over PCIe ---- */
+
+#define QEMU_NS " xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'"
+#define OVERRIDE(alias, inner)                                                                     \
+	"<qemu:device alias='" alias "'><qemu:frontend>" inner "</qemu:frontend></qemu:device>"
+#define PROPERTY(name, value) "<qemu:property name='" name "' type='unsigned' value='" value "'/>"
+
+/* The fixture with these words behind its devices, in a namespace that the root declares. */
+static char *domain_of_qemu(const char *fixture, const char *words)
+{
+	_cleanup_free_ char *text = domain_fixture(fixture), *rest = NULL;
+	size_t tag = strcspn(text, ">"), at;
+
+	if (!*words)
+		return strdup(text);
+	rest = strdup(text + tag);
+	at = (size_t)(strstr(rest, "</devices>") - rest) + strlen("</devices>");
+	return strf("%.*s%s%.*s\n  %s%s", (int)tag, text, strstr(text, "xmlns:qemu") ? "" : QEMU_NS,
+		    (int)at, rest, words, rest + at);
+}
+
+static DomainXml *with_peers(const char *text, Problem **ret_problem)
+{
+	DomainXmlGpu peers[ELEMENTS(pair)];
+	DomainXml *xml = parse(text);
+
+	memcpy(peers, pair, sizeof(peers));
+	for (size_t i = 0; i < ELEMENTS(peers); i++)
+		peers[i].clique = true;
+	if (domain_xml_add_group(xml, "pair0", peers, ELEMENTS(peers), NULL, ret_problem) != 0)
+		return domain_xml_free(xml);
+	return xml;
+}
+
+static void expect_peers(const char *text, bool wanted)
+{
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(domain_use_from_xml(NULL, text, &use, &problem), 0);
+	for (size_t i = 0; i < ELEMENTS(functions); i++)
+		assert_int_equal(domain_use_hostdev(&use, &functions[i])->clique,
+				 wanted && functions[i].function == 0);
+	assert_null(use.unclear);
+}
+
+TEST(peer_access_comes_and_goes_byte_for_byte)
+{
+	static const char *const words[] = {
+		"",
+		"<qemu:commandline>\n    <qemu:arg value='-s'/>\n  </qemu:commandline>",
+		"<qemu:override>\n    " OVERRIDE("hostdev7",
+						 PROPERTY("x-a", "1")) "\n  </qemu:override>",
+		"<qemu:override>\n    " OVERRIDE(
+			"ua-gpupass-pair1-0",
+			PROPERTY("x-nv-gpudirect-clique", "0")) "\n  </qemu:override>",
+	};
+
+	for (size_t i = 0; i < ELEMENTS(plain) * ELEMENTS(words); i++) {
+		_cleanup_free_ char *before =
+			domain_of_qemu(plain[i / ELEMENTS(words)], words[i % ELEMENTS(words)]);
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		_cleanup_(domain_xml_freep) DomainXml *xml = parse(before), *peers = NULL;
+		_cleanup_free_ char *same = domain_xml_to_text(xml), *with = NULL, *after = NULL;
+		bool changed;
+
+		peers = with_peers(before, &problem);
+		assert_non_null(peers);
+		with = domain_xml_to_text(peers);
+		expect_peers(with, true);
+		after = take_out(with, "pair0", &changed);
+		assert_string_equal(after, same);
+	}
+}
+
+/* Of two that wrote into the namespace, the last to go takes the declaration with it. */
+TEST(a_declared_namespace_stays_until_nobody_needs_it)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *before = domain_fixture("q35"), *same = NULL, *with = NULL,
+			    *after = NULL;
+	_cleanup_(domain_xml_freep) DomainXml *xml = parse(before), *peers = NULL;
+	bool changed;
+
+	same = domain_xml_to_text(xml);
+	peers = with_peers(before, &problem);
+	assert_int_equal(domain_xml_tune(peers, &(FitTune){ .mmio_mb = 262144 }), 0);
+	domain_xml_untune(peers, &changed);
+	with = domain_xml_to_text(peers);
+	assert_null(strstr(with, "fw_cfg"));
+	expect_peers(with, true);
+	after = take_out(with, "pair0", &changed);
+	assert_string_equal(after, same);
+}
+
+TEST(what_somebody_adds_to_our_override_stays)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *before = domain_fixture("q35"), *with = NULL, *edited = NULL,
+			    *after = NULL;
+	_cleanup_(domain_xml_freep) DomainXml *xml = with_peers(before, &problem);
+	const char *at;
+	bool changed;
+
+	with = domain_xml_to_text(xml);
+	at = strstr(with, "<qemu:property");
+	edited = strf("%.*s" PROPERTY("x-pci-vendor-id", "4318") "%s", (int)(at - with), with, at);
+	after = take_out(edited, "pair0", &changed);
+	assert_non_null(strstr(after, "x-pci-vendor-id"));
+	assert_null(strstr(after, "x-nv-gpudirect-clique"));
+	assert_non_null(strstr(after, "xmlns:qemu"));
+}
+
+TEST(an_override_of_ones_own_for_our_alias_is_refused)
+{
+	_cleanup_free_ char *before = domain_of_qemu(
+		"q35", "<qemu:override>" OVERRIDE("ua-gpupass-pair0-2",
+						  PROPERTY("x-a", "1")) "</qemu:override>");
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_null(with_peers(before, &problem));
+	assert_int_equal(problem->error, GPUPASS_ERROR_UNSUPPORTED_DOMAIN);
+	assert_string_equal(problem->reason, "vm42 has a <qemu:override> of its own for "
+					     "ua-gpupass-pair0-2");
+	assert_non_null(strstr(problem->remedy, "virsh edit vm42"));
+}
+
+#define KVM(inner) "<domain type='kvm'><name>a</name><uuid>" UUID "</uuid>" Q35 inner "</domain>"
+
+TEST(who_hides_the_hypervisor_is_found)
+{
+	static const struct {
+		const char *text, *told;
+	} rows[] = {
+		{ KVM(""), NULL },
+		{ KVM("<features><kvm><hidden state='off'/></kvm></features>"), NULL },
+		{ KVM("<features><kvm><hidden state='on'/></kvm></features>"), "it hides KVM" },
+		{ KVM("<features><hyperv><vendor_id state='on' value='x'/></hyperv></features>"),
+		  "another hypervisor's name" },
+		{ KVM("<cpu><feature policy='disable' name='hypervisor'/></cpu>"),
+		  "hides its hypervisor" },
+		{ KVM("<cpu><feature policy='disable' name='vmx'/></cpu>"), NULL },
+		{ "<domain type='qemu'><name>a</name><uuid>" UUID "</uuid>" Q35 "</domain>",
+		  "not KVM" },
+		{ "<domain type='kvm'><name>a</name><uuid>" UUID "</uuid><os><type "
+		  "arch='aarch64' machine='virt'>hvm</type></os></domain>",
+		  "not of x86_64" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(domain_xml_freep) DomainXml *xml = parse(rows[i].text);
+		const char *told = domain_xml_hides_hypervisor(xml);
+
+		if ((told != NULL) != (rows[i].told != NULL) ||
+		    (told && !strstr(told, rows[i].told)))
+			fail_msg("row %zu: %s", i, str_or_empty(told));
 	}
 }

@@ -454,3 +454,35 @@ TEST(json_has_each_finding_whole)
 	assert_string_equal(compact, wanted);
 	assert_true(drift_has(drift, &drift->items[0]));
 }
+
+/* What a record has that says so. */
+static void wants_peers(HostModel *h, PeerAccess wanted)
+{
+	host_assignment(h, "pair0", "vm1", 1, all)->peer_access = wanted;
+}
+
+TEST(a_definition_without_the_peer_access_of_its_assignment_is_mended)
+{
+	static const struct {
+		PeerAccess wanted;
+		bool first, second;
+		const char *found;
+	} rows[] = {
+		{ PEER_ACCESS_OFF, false, false, "" },
+		{ PEER_ACCESS_OFF, true, true, "" },
+		{ PEER_ACCESS_ON, true, true, "" },
+		{ PEER_ACCESS_ON, true, false, "edited/define" },
+		{ PEER_ACCESS_UNSAFE, false, false, "edited/define edited/define" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		HostModel h = two_boards(VFIO, VFIO);
+		DomainUse *use = ours(&h, "vm1", false, all);
+
+		use->hostdevs[0].clique = rows[i].first;
+		use->hostdevs[2].clique = rows[i].second;
+		wants_peers(&h, rows[i].wanted);
+		expect(&h, "peer access", rows[i].found);
+		host_done(&h);
+	}
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Peer access over PCIe, as part of the plan that gives a group to a domain. A guest's driver takes
+ * it for granted once it is allowed, so whatever is not known to work is refused.
+ */
+#include "core/domain/ref.h"
+#include "core/plan/planner.h"
+#include "util/xalloc.h"
+
+/*
+ * <qemu:override> came with libvirt 8.2 (docs/drvqemu.rst there). QEMU from 8.1 on puts the
+ * capability where boards from Turing on have room (vfio_add_nv_gpudirect_cap() in
+ * hw/vfio/pci-quirks.c).
+ */
+#define LIBVIRT_OVERRIDE LIBVIRT_VERSION(8, 2)
+#define QEMU_LATER_PLACE LIBVIRT_VERSION(8, 1)
+
+static int refuse(const Planner *p, char *cause, char *remedy)
+{
+	return problem_refuse(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			      .reason = strf("%s cannot have peer access over PCIe", p->use.name),
+			      .cause = cause,
+			      .remedy = remedy ? remedy : xstrdup("assign without --peer-access"));
+}
+
+int plan_check_hot_peers(const Planner *p)
+{
+	if (p->request->peer_access == PEER_ACCESS_OFF || !p->live ||
+	    plan_count_hostdevs(p, true) == p->n_functions)
+		return 0;
+	return refuse(p, xstrdup("libvirt changes no device that is hotplugged"),
+		      xstrdup("shut it down, or assign to its definition: --config"));
+}
+
+/* PROBLEM: `what` is older than that, or its version is not known. */
+static int check_version(const Planner *p, const char *what, uint64_t is, uint64_t least)
+{
+	_cleanup_free_ char *has = libvirt_version_text(is);
+	_cleanup_free_ char *needs = libvirt_version_text(least);
+
+	if (is >= least)
+		return 0;
+	return refuse(
+		p,
+		is == 0 ? strf("the version of %s is not known, and %s is needed", what, needs)
+			: strf("%s is %s, and %s is needed", what, has, needs),
+		NULL);
+}
+
+static int check_versions(const Planner *p)
+{
+	static const HostFacts nothing;
+	const HostFacts *host = p->facts->host ? p->facts->host : &nothing;
+	const Group *group = p->facts->group;
+	int r = check_version(p, "libvirt", host->libvirt_version, LIBVIRT_OVERRIDE);
+
+	if (r == 0 && SOME_OF(group->gpus, group->n_gpus, !board_before_turing(it->lead->device)))
+		r = check_version(p, "QEMU, for boards from Turing on,", host->hypervisor_version,
+				  QEMU_LATER_PLACE);
+	return r;
+}
+
+/* NVIDIA/nccl issue 2335: between two RTX 3090 writes never arrived, and no error was told. */
+static int check_boards(const Planner *p)
+{
+	const Group *group = p->facts->group;
+	const Gpu *gpu;
+
+	if (group->n_gpus < 2)
+		return refuse(p, strf("%s is one board, which has no peer", group->name), NULL);
+	gpu = FIND_OF(group->gpus, group->n_gpus, !board_is_professional(it->board));
+	if (!gpu || p->peer_access == PEER_ACCESS_UNSAFE)
+		return 0;
+	return refuse(
+		p,
+		strf("%s is a GeForce board, or not known: between such boards data was "
+		     "reported to be lost without an error",
+		     BDF_TEXT(&gpu->lead->bdf)),
+		xstrdup("assign without it; or with --peer-access=unsafe, and trust no result "
+			"before gpupass verify says that it is proved"));
+}
+
+/* Until 6.19 iommufd maps no board's memory for another one (IOMMU_IOAS_MAP of a BAR fails). */
+static int check_iommufd(Planner *p, const DomainXml *xml)
+{
+	const HostFacts *host = p->facts->host;
+	bool known = host && host->kernel_major > 0;
+
+	if (!domain_xml_has_iommufd(xml))
+		return 0;
+	if (!known || host_facts_kernel_before(host, 6, 19))
+		return refuse(
+			p, xstrdup("it passes devices by iommufd, which needs Linux 6.19 for it"),
+			xstrdup("take <iommufd enabled='yes'/> out of it, or assign without "
+				"--peer-access"));
+	plan_warn(p->plan,
+		  "whether this QEMU maps the boards' memory by iommufd is not known: see gpupass "
+		  "verify %s",
+		  domain_ref_word(p->use.name, p->use.uuid));
+	return 0;
+}
+
+int plan_check_peers(Planner *p, const DomainXml *xml)
+{
+	const char *hides = domain_xml_hides_hypervisor(xml);
+	int r;
+
+	if (p->peer_access == PEER_ACCESS_OFF)
+		return 0;
+	r = check_boards(p);
+	if (r == 0)
+		r = check_versions(p);
+	if (r == 0 && hides)
+		r = refuse(p, strf("%s, so NVIDIA's driver there would not grant it", hides), NULL);
+	if (r == 0)
+		r = check_iommufd(p, xml);
+	if (r != 0)
+		return r;
+	plan_warn(p->plan,
+		  "peer access is written past libvirt, so %s counts as tainted; whether it works "
+		  "is proved by gpupass verify %s only",
+		  p->use.name, domain_ref_word(p->use.name, p->use.uuid));
+	if (p->facts->domain->active)
+		plan_warn(p->plan, "running %s gets peer access at its next start", p->use.name);
+	return 0;
+}

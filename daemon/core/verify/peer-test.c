@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/verify/peer-test.h"
+
+#include "util/json.h"
+#include "util/text.h"
+#include "util/xalloc.h"
+
+#include "peer-test.inc"
+
+static const char program[] =
+#include "core/verify/peer-test.py.h"
+	;
+
+const char *const peer_test_command[] = { "python3", "-c", program, NULL };
+
+/* As texts of report.c: %4$s is two boards, or what a program said. */
+static const struct {
+	const char *reason;
+	const char *remedy;
+} texts[PEER_CAUSE_MAX_] = {
+	[PEERS_NOT_GIVEN] = { "running %3$s was started without peer access",
+			      "shut it down and start it again: virsh shutdown %1$s; virsh start "
+			      "%1$s" },
+	[PEERS_NOT_RUN] = { "which of the guest's GPUs are those of %2$s is not known",
+			    "see the reason above" },
+	[PEERS_NO_PYTHON] = { "python3 cannot be started in the guest",
+			      "install python3 in the guest, in the PATH of the guest agent" },
+	[PEERS_NO_CUDA] = { "the guest has no libcuda.so.1",
+			    "install NVIDIA's driver with its CUDA library in the guest" },
+	[PEERS_FAILED] = { "the program that writes and reads failed in the guest: %4$s",
+			   "see in the guest: dmesg | grep -i -e nvrm -e xid; trust no result of a "
+			   "program that uses peer access" },
+	[PEERS_TIMEOUT] = { "the program that writes and reads did not end in time",
+			    "look for work on the GPUs in the guest: nvidia-smi; to wait longer: "
+			    "gpupass verify %1$s --timeout=10min" },
+	[PEERS_BAD_OUTPUT] = { "what the program printed in the guest is not understood",
+			       "look in the guest for a wrapper of python3" },
+	[PEERS_OTHER_GPUS] = { "CUDA in the guest does not show all GPUs of %2$s",
+			       "see in the guest: nvidia-smi -L; and the agent's environment" },
+	[PEERS_NO_ACCESS] = { "the guest's driver grants none between %4$s",
+			      "see in the guest: nvidia-smi topo -p2p r; on the host: gpupass doctor "
+			      "%1$s" },
+	[PEERS_NVLINK] = { "all GPUs of %2$s reach each other by NVLink, and need no PCIe", NULL },
+	[PEERS_LOST] = { "what was written between %4$s did not arrive",
+			 "trust nothing that used peer access; release %2$s and assign it without "
+			 "--peer-access" },
+};
+
+static void settle(PeerTest *test, const VerifyInput *input, PeerVerdict verdict, PeerCause cause,
+		   const char *what)
+{
+	test->verdict = verdict;
+	test->cause = cause;
+	free(test->reason);
+	free(test->remedy);
+	test->reason = test->remedy = NULL;
+	if (texts[cause].reason)
+		test->reason = verify_fill(texts[cause].reason, input, what, "");
+	if (texts[cause].remedy)
+		test->remedy = verify_fill(texts[cause].remedy, input, what, "");
+}
+
+PeerTest *peer_test_begin(const VerifyInput *input, const VerifyReport *report, bool given,
+			  bool *ret_run)
+{
+	PeerTest *test = xcalloc(1, sizeof(PeerTest));
+	bool known = report->match != VERIFY_MATCH_NONE && report->n_gpus > 1 &&
+		     EVERY(report->gpus, report->n_gpus, it->found);
+
+	settle(test, input, PEERS_NOT_PROVED, given ? PEERS_NOT_RUN : PEERS_NOT_GIVEN, "");
+	*ret_run = given && known;
+	return test;
+}
+
+/* ---- what it printed ---- */
+
+/* What it can say of two, from good to bad. */
+static const char *const words[] = { "ok", "none", "error", "lost" };
+enum { WORD_OK, WORD_NONE, WORD_ERROR, WORD_LOST };
+
+#define UNTOLD UINT8_MAX
+
+static size_t place_of(const VerifyReport *report, const Bdf *guest)
+{
+	size_t i = 0;
+
+	while (i < report->n_gpus && !bdf_equal(&report->gpus[i].guest.address, guest))
+		i++;
+	return i;
+}
+
+/* "0000:06:00.0 0000:07:00.0 ok". `told` has a place for each two of the group, both ways. */
+static int read_line(char *line, const VerifyReport *report, uint8_t *told)
+{
+	char *second = smi_cut(line, ' '), *word = second ? smi_cut(second, ' ') : NULL;
+	size_t n = report->n_gpus, w = 0, a, b;
+	Bdf from, to;
+
+	while (word && w < ELEMENTS(words) && !str_equal(word, words[w]))
+		w++;
+	if (!word || w == ELEMENTS(words) || bdf_parse(line, &from) < 0 ||
+	    bdf_parse(second, &to) < 0 || bdf_equal(&from, &to))
+		return -EBADMSG;
+	a = place_of(report, &from);
+	b = place_of(report, &to);
+	if (a == n || b == n)
+		return 0; /* another group's */
+	if (told[a * n + b] != UNTOLD)
+		return -EBADMSG;
+	told[a * n + b] = (uint8_t)w;
+	return 0;
+}
+
+static int read_lines(char *text, const VerifyReport *report, uint8_t *told)
+{
+	char *rest = text, *line = smi_next_line(&rest);
+	int r = str_equal(line, "gpupass-peers 1") ? 0 : -EBADMSG;
+
+	while (r == 0 && (line = smi_next_line(&rest)) && !str_equal(line, "end"))
+		r = read_line(line, report, told);
+	return r == 0 && line && str_is_empty(rest) ? 0 : -EBADMSG;
+}
+
+/* The worst of what was told, of which two; and whether PCIe is the way between any. */
+static void judge(PeerTest *test, const VerifyInput *input, const VerifyReport *report,
+		  const uint8_t *told, const char *said)
+{
+	static const PeerCause causes[] = { PEERS_NOTHING, PEERS_NO_ACCESS, PEERS_FAILED,
+					    PEERS_LOST };
+	const VerifiedLink *worst = NULL;
+	size_t n = report->n_gpus, most = WORD_OK;
+	_cleanup_free_ char *two = NULL;
+	bool pcie = false, whole = true;
+
+	EACH (const VerifiedLink, link, report->links, report->n_links) {
+		const uint8_t both[] = { told[link->a * n + link->b], told[link->b * n + link->a] };
+
+		pcie |= link->path_ab.kind != SMI_PATH_NVLINK ||
+			link->path_ba.kind != SMI_PATH_NVLINK;
+		for (size_t i = 0; i < ELEMENTS(both); i++) {
+			whole &= both[i] != UNTOLD;
+			if (both[i] == UNTOLD || (worst && both[i] <= most))
+				continue;
+			worst = link;
+			most = both[i];
+		}
+	}
+	if (worst)
+		two = strf("%s and %s", BDF_TEXT(&report->gpus[worst->a].bdf),
+			   BDF_TEXT(&report->gpus[worst->b].bdf));
+	if (most == WORD_LOST)
+		settle(test, input, PEERS_WRONG, PEERS_LOST, two);
+	else if (!whole)
+		settle(test, input, PEERS_NOT_PROVED, PEERS_OTHER_GPUS, "");
+	else if (most != WORD_OK)
+		settle(test, input, PEERS_NOT_PROVED, causes[most],
+		       most == WORD_ERROR ? said : two);
+	else
+		settle(test, input, pcie ? PEERS_PROVED : PEERS_NOT_USED,
+		       pcie ? PEERS_NOTHING : PEERS_NVLINK, "");
+}
+
+/* NOTHING: it printed what counts, which is judged. */
+static PeerCause failure_of(const GuestRun *run)
+{
+	switch (run->outcome) {
+	case GUEST_RAN:
+		return run->signalled || run->exit_code != 0 ? PEERS_FAILED : PEERS_NOTHING;
+	case GUEST_NOT_STARTED:
+		return PEERS_NO_PYTHON;
+	case GUEST_TIMEOUT:
+		return PEERS_TIMEOUT;
+	default:
+		return PEERS_BAD_OUTPUT;
+	}
+}
+
+void peer_test_hear(PeerTest *test, const VerifyInput *input, const VerifyReport *report,
+		    const GuestRun *run)
+{
+	size_t places = report->n_gpus * report->n_gpus;
+	_cleanup_free_ char *text = NULL, *said = smi_excerpt(run->err, run->err_size);
+	_cleanup_free_ uint8_t *told = xmalloc(places + 1);
+	PeerCause cause = failure_of(run);
+
+	memset(told, UNTOLD, places);
+	if (cause == PEERS_NOTHING && smi_clean(str_or_empty(run->out), run->out_size, &text) < 0)
+		cause = PEERS_BAD_OUTPUT;
+	if (text && str_equal(text, "no-cuda\n"))
+		cause = PEERS_NO_CUDA;
+	if (cause == PEERS_NOTHING && read_lines(text, report, told) < 0)
+		cause = PEERS_BAD_OUTPUT;
+	if (cause == PEERS_NOTHING)
+		judge(test, input, report, told, *said ? said : "no further word");
+	else
+		settle(test, input, PEERS_NOT_PROVED, cause, *said ? said : "no further word");
+}
+
+json_t *peer_test_to_json(const PeerTest *test)
+{
+	return json_build("{s:s, s:s, s:o, s:o}", "verdict", peer_verdict_to_string(test->verdict),
+			  "cause", peer_cause_to_string(test->cause), "reason",
+			  json_string_or_null(test->reason), "remedy",
+			  json_string_or_null(test->remedy));
+}

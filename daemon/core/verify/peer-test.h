@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whether the boards of a group reach each other's memory in a guest, by a program that writes on
+ * one and reads on the other (peer-test.py). What the driver says is no proof: it was reported to
+ * grant access through which nothing arrives (NVIDIA/nccl issue 2335). Pure: job/verify.c runs it.
+ * Like every word of a guest it decides nothing.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "core/verify/guest-agent.h"
+#include "core/verify/report.h"
+
+#define PEER_VERDICTS(X)                                                                           \
+	X(PEERS_NOT_PROVED, "not-proved")                                                          \
+	X(PEERS_PROVED, "proved")                                                                  \
+	X(PEERS_NOT_USED, "not-used") /* NVLink is the way between all of them */                  \
+	X(PEERS_WRONG, "wrong")	      /* what one wrote did not arrive */
+
+DECLARE_ENUM(peer_verdict, PeerVerdict, PEER_VERDICTS, PEER_VERDICT_MAX_);
+
+#define PEER_CAUSES(X)                                                                             \
+	X(PEERS_NOTHING, "none")                                                                   \
+	X(PEERS_NOT_GIVEN, "not-given") /* the guest was started without it */                     \
+	X(PEERS_NOT_RUN, "not-run")	/* which GPUs are the group's is not known */              \
+	X(PEERS_NO_PYTHON, "no-python") /* nor anything else that would start */                   \
+	X(PEERS_NO_CUDA, "no-cuda")	/* libcuda.so.1 is not there */                            \
+	X(PEERS_FAILED, "program-failed")                                                          \
+	X(PEERS_TIMEOUT, "timeout")                                                                \
+	X(PEERS_BAD_OUTPUT, "bad-output")                                                          \
+	X(PEERS_OTHER_GPUS, "other-gpus") /* it told nothing of some of the group's */             \
+	X(PEERS_NO_ACCESS, "no-access")	  /* the driver does not grant it */                       \
+	X(PEERS_NVLINK, "nvlink")                                                                  \
+	X(PEERS_LOST, "lost-writes")
+
+DECLARE_ENUM(peer_cause, PeerCause, PEER_CAUSES, PEER_CAUSE_MAX_);
+
+typedef struct PeerTest {
+	PeerVerdict verdict;
+	PeerCause cause;
+	char *reason; /* one sentence; NULL when it is proved */
+	char *remedy; /* likewise; NULL also where nothing has to be done */
+} PeerTest;
+DECLARE_FREE(PeerTest, peer_test_free)
+
+extern const char *const peer_test_command[];
+
+/*
+ * `given`: the running domain has all GPUs of the group in the clique. The program is worth running
+ * if *ret_run, and peer_test_hear() then says what came of it.
+ */
+PeerTest *peer_test_begin(const VerifyInput *input, const VerifyReport *report, bool given,
+			  bool *ret_run);
+void peer_test_hear(PeerTest *test, const VerifyInput *input, const VerifyReport *report,
+		    const GuestRun *run);
+
+/* The member "peer_access" of org.gpupass1.verify/1. */
+json_t *peer_test_to_json(const PeerTest *test);
