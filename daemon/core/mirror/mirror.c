@@ -6,8 +6,6 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-DEFINE_STRING_TABLE(topology, Topology, TOPOLOGIES)
-
 /* An expander has as many slots, and an upstream port. */
 #define MEMBERS_MAX PCI_SLOTS
 
@@ -316,28 +314,51 @@ PcieDistance mirror_distance(const MirrorTree *tree, size_t a, size_t b)
 	return pcie_distance(&functions[0], &functions[1], tree->n_cells);
 }
 
-static int check_distances(const Builder *b)
+/* The first two that are not as far apart as on the host; NULL: none are. */
+static char *wrong_distance(const MirrorTree *tree, const PciFunction *const *members,
+			    size_t n_members, size_t n_nodes)
 {
-	const MirrorFacts *facts = b->facts;
-
-	for (size_t i = 0; i < facts->n_members; i++)
+	for (size_t i = 0; i < n_members; i++)
 		for (size_t k = 0; k < i; k++) {
-			PcieDistance host = host_distance(facts, k, i);
-			PcieDistance guest = mirror_distance(b->tree, k, i);
+			PcieDistance host = pcie_distance(members[k], members[i], n_nodes);
+			PcieDistance guest = mirror_distance(tree, k, i);
 
 			if (host != guest)
-				return mirror_refuse(
-					b->ret_problem,
-					.cause = strf(
-						"%s and %s are %s on the host, and would be %s in "
-						"the guest",
-						BDF_TEXT(&facts->members[k]->bdf),
-						BDF_TEXT(&facts->members[i]->bdf),
-						pcie_distance_to_string(host),
-						str_or_empty(pcie_distance_to_string(guest))),
-					.remedy = xstrdup("assign with --topology=flat"));
+				return strf("%s and %s are %s on the host, and would be %s in the "
+					    "guest",
+					    BDF_TEXT(&members[k]->bdf), BDF_TEXT(&members[i]->bdf),
+					    pcie_distance_to_string(host),
+					    str_or_empty(pcie_distance_to_string(guest)));
 		}
-	return 0;
+	return NULL;
+}
+
+static int check_distances(const Builder *b)
+{
+	char *wrong =
+		wrong_distance(b->tree, b->facts->members, b->facts->n_members, b->facts->n_nodes);
+
+	return wrong ? mirror_refuse(b->ret_problem, .cause = wrong,
+				     .remedy = xstrdup("assign with --topology=flat"))
+		     : 0;
+}
+
+char *mirror_flaw(const MirrorTree *tree, bool mirrored, const PciFunction *const *members,
+		  size_t n_members, size_t n_nodes)
+{
+	_cleanup_(mirror_tree_freep) MirrorTree *part = NULL;
+	_cleanup_free_ Bdf *addresses = xcalloc(n_members + 1, sizeof(Bdf));
+
+	for (size_t i = 0; i < n_members; i++) {
+		bool there = mirror_tree_find(tree, &members[i]->bdf);
+
+		addresses[i] = members[i]->bdf;
+		if (there != mirrored)
+			return strf("%s is %s a tree of gpupass' controllers",
+				    BDF_TEXT(&addresses[i]), there ? "in" : "not in");
+	}
+	part = mirrored ? mirror_tree_part(tree, addresses, n_members) : NULL;
+	return part ? wrong_distance(part, members, n_members, n_nodes) : NULL;
 }
 
 static int build(Builder *b)
@@ -355,6 +376,17 @@ static int build(Builder *b)
 			add_expander(b, i);
 	r = number(b);
 	return r == 0 ? check_distances(b) : r;
+}
+
+int mirror_number(MirrorTree *tree, const DomainXml *xml, Problem **ret_problem)
+{
+	Builder b = { .tree = tree, .ret_problem = ret_problem };
+	int r = mirror_guest_read(xml, &b.guest, ret_problem);
+
+	if (r == 0)
+		r = number(&b);
+	mirror_guest_clear(&b.guest);
+	return r;
 }
 
 int mirror_make(const MirrorFacts *facts, MirrorTree **ret, Problem **ret_problem)

@@ -476,17 +476,11 @@ TEST(more_expanders_than_slots_are_refused)
 TEST(names_of_roles_are_libvirts_models)
 {
 	MirrorRole role;
-	Topology topology;
 
 	for (int i = 0; i < MIRROR_ROLE_MAX_; i++) {
 		assert_int_equal(
 			mirror_role_from_string(mirror_role_to_string((MirrorRole)i), &role), 0);
 		assert_int_equal(role, i);
-	}
-	for (int i = 0; i < TOPOLOGY_MAX_; i++) {
-		assert_int_equal(topology_from_string(topology_to_string((Topology)i), &topology),
-				 0);
-		assert_int_equal(topology, i);
 	}
 }
 
@@ -521,9 +515,64 @@ static size_t members_of(const HostModel *h, const PciFunction *members[MEMBERS_
 	return n;
 }
 
+/* A tree that was read has its members behind all controllers. */
+static const MirrorNode *same_place(const MirrorTree *tree, const MirrorNode *of)
+{
+	return of->role == MIRROR_MEMBER ? mirror_tree_member(tree, (size_t)of->member)
+					 : FIND(tree->nodes, tree->n_nodes,
+						it->role == of->role && it->index == of->index);
+}
+
+static void expect_same_node(const char *what, const MirrorNode *made, const MirrorNode *read)
+{
+	assert_non_null(read);
+	if (made->role != read->role || made->index != read->index || made->bus != read->bus ||
+	    made->slot != read->slot || made->bus_nr != read->bus_nr || made->cell != read->cell ||
+	    made->chassis != read->chassis || made->port != read->port ||
+	    made->member != read->member || !bdf_equal(&made->guest, &read->guest))
+		fail_msg("%s: a %s of index %u, at %s, is read as a %s of index %u, at %s", what,
+			 mirror_role_to_string(made->role), made->index, BDF_TEXT(&made->guest),
+			 mirror_role_to_string(read->role), read->index, BDF_TEXT(&read->guest));
+}
+
+/* Written into the definition it is found there again, and taken out nothing of it is left. */
+static void expect_read_back(const char *what, DomainXml *xml, const MirrorTree *tree,
+			     const PciFunction *const *members, size_t n)
+{
+	_cleanup_(mirror_tree_freep) MirrorTree *all = NULL, *part = NULL, *moved = NULL;
+	_cleanup_free_ char *before = domain_xml_to_text(xml), *after = NULL, *flaw = NULL;
+	DomainXmlGpu gpus[MEMBERS_MAX] = { 0 };
+	Bdf addresses[MEMBERS_MAX];
+	bool changed;
+
+	for (size_t i = 0; i < n; i++) {
+		addresses[i] = members[i]->bdf;
+		gpus[i].functions[gpus[i].n_functions++] = addresses[i];
+	}
+	assert_null(domain_xml_mirror(xml));
+	assert_int_equal(domain_xml_add_group(xml, "pair.0", gpus, n, tree, NULL), 0);
+	all = domain_xml_mirror(xml);
+	part = mirror_tree_part(all, addresses, n);
+	assert_non_null(part);
+	assert_int_equal(part->n_nodes, tree->n_nodes);
+	for (size_t i = 0; i < tree->n_nodes; i++)
+		expect_same_node(what, &tree->nodes[i], same_place(part, &tree->nodes[i]));
+	flaw = mirror_flaw(all, true, members, n, 2);
+	if (flaw)
+		fail_msg("%s: %s", what, flaw);
+	domain_xml_remove_group(xml, "pair.0", addresses, n, &changed);
+	after = domain_xml_to_text(xml);
+	assert_string_equal(before, after);
+	/* Where the same numbers are free it gets the same. */
+	moved = mirror_tree_copy(part);
+	assert_int_equal(mirror_number(moved, xml, NULL), 0);
+	assert_true(mirror_tree_equal(moved, part));
+}
+
 static char *describe(const HostModel *h, const char *host)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = domain(Q35 ACPI CELLS PLACED, "");
+	_cleanup_(domain_xml_freep) DomainXml *xml =
+		domain(Q35 ACPI CELLS PLACED, "<memballoon model='none'/>");
 	_cleanup_(mirror_tree_freep) MirrorTree *tree = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	const PciFunction *members[MEMBERS_MAX];
@@ -537,6 +586,7 @@ static char *describe(const HostModel *h, const char *host)
 		return strf("refused: %s\n", problem->cause);
 	expect_sound(host, tree);
 	expect_same_distances(host, tree, members, facts.n_members, facts.n_nodes);
+	expect_read_back(host, xml, tree, members, facts.n_members);
 	f = open_memstream(&text, &size);
 	for (size_t i = 0; i < tree->n_nodes; i++)
 		print_node(f, tree, &tree->nodes[i]);
