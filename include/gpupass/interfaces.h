@@ -523,7 +523,7 @@ METHOD_OPTION(FIT, "fit", STRING, fit)
 /*
  * mirror or flat: whether the guest sees the group's members as far apart as the host does, by
  * expanders and switches in the domain's definition, or each on a port of its own. The assignment
- * keeps it. Without it: as it was assigned, or flat. See *gpupass*(1), TOPOLOGY.
+ * keeps it. Without it: as it was assigned, or flat.
  */
 METHOD_OPTION(TOPOLOGY, "topology", STRING, topology)
 /*

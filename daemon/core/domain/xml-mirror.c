@@ -14,10 +14,11 @@ static bool is_ours(const xmlNode *controller)
 	       str_starts_with(alias, DOMAIN_ALIAS_PREFIX) && strstr(alias, "-" DOMAIN_ALIAS_PORT);
 }
 
+/* Members, of which whoever writes the XML has as many as he likes, are behind all controllers. */
 static int node_of_index(const MirrorTree *tree, unsigned index)
 {
-	for (size_t i = 0; i < tree->n_nodes; i++)
-		if (tree->nodes[i].role != MIRROR_MEMBER && tree->nodes[i].index == index)
+	for (size_t i = 0; i < tree->n_nodes && tree->nodes[i].role != MIRROR_MEMBER; i++)
+		if (tree->nodes[i].index == index)
 			return (int)i;
 	return MIRROR_NONE;
 }
@@ -79,7 +80,7 @@ static void read_controller(MirrorTree *tree, const xmlNode *controller)
 
 	if (!is_ours(controller) || !model || mirror_role_from_string(model, &role) < 0 ||
 	    role == MIRROR_MEMBER || xml_number(controller, "index", UINT8_MAX, &index) < 0 ||
-	    xml_guest_address(controller, &at) < 0)
+	    xml_guest_address(controller, &at) < 0 || node_of_index(tree, index) != MIRROR_NONE)
 		return;
 	node = add(tree, role, &at);
 	if (!node)

@@ -289,6 +289,7 @@ static int number(Builder *b)
 
 /* ---- distances ---- */
 
+/* A definition may have a deeper one, which is not ours. */
 #define DEPTH_MAX 8
 
 PcieDistance mirror_distance(const MirrorTree *tree, size_t a, size_t b)
@@ -305,8 +306,11 @@ PcieDistance mirror_distance(const MirrorTree *tree, size_t a, size_t b)
 			return PCIE_DISTANCE_MAX_;
 		functions[i].bdf = node->guest;
 		for (node = &tree->nodes[node->parent]; node->parent != MIRROR_NONE;
-		     node = &tree->nodes[node->parent])
+		     node = &tree->nodes[node->parent]) {
+			if (n == 0)
+				return PCIE_DISTANCE_MAX_;
 			upstream[i][--n] = node->guest;
+		}
 		functions[i].upstream = &upstream[i][n];
 		functions[i].n_upstream = DEPTH_MAX - n;
 		functions[i].numa_node = node->cell == MIRROR_NONE ? NUMA_NODE_NONE : node->cell;
@@ -378,11 +382,37 @@ static int build(Builder *b)
 	return r == 0 ? check_distances(b) : r;
 }
 
+/* What libvirt and QEMU take: a definition that was edited by hand may have had another one. */
+static bool may_stand(const MirrorTree *tree, size_t i)
+{
+	const MirrorNode *node = &tree->nodes[i];
+	MirrorRole above =
+		node->parent == MIRROR_NONE ? MIRROR_ROLE_MAX_ : tree->nodes[node->parent].role;
+
+	switch (node->role) {
+	case MIRROR_EXPANDER:
+		return node->parent == MIRROR_NONE;
+	case MIRROR_ROOT_PORT:
+		return above == MIRROR_EXPANDER;
+	case MIRROR_DOWNSTREAM:
+		return above == MIRROR_UPSTREAM;
+	default:
+		return (above == MIRROR_ROOT_PORT || above == MIRROR_DOWNSTREAM) &&
+		       earlier_siblings(tree, i) == 0;
+	}
+}
+
 int mirror_number(MirrorTree *tree, const DomainXml *xml, Problem **ret_problem)
 {
 	Builder b = { .tree = tree, .ret_problem = ret_problem };
-	int r = mirror_guest_read(xml, &b.guest, ret_problem);
+	int r;
 
+	for (size_t i = 0; i < tree->n_nodes; i++)
+		if (!may_stand(tree, i))
+			return mirror_refuse(ret_problem,
+					     .cause = xstrdup("the tree was edited by hand"),
+					     .remedy = xstrdup("assign with --topology=flat"));
+	r = mirror_guest_read(xml, &b.guest, ret_problem);
 	if (r == 0)
 		r = number(&b);
 	mirror_guest_clear(&b.guest);

@@ -50,7 +50,7 @@ int mirror_make(const MirrorFacts *facts, MirrorTree **ret, Problem **ret_proble
 
 /*
  * Gives a tree, which may be of another definition, the numbers that this one leaves. 0, or PROBLEM
- * as of mirror_make().
+ * as of mirror_make(), and for a tree that cannot be.
  */
 int mirror_number(MirrorTree *tree, const DomainXml *xml, Problem **ret_problem);
 
@@ -62,5 +62,5 @@ int mirror_number(MirrorTree *tree, const DomainXml *xml, Problem **ret_problem)
 char *mirror_flaw(const MirrorTree *tree, bool mirrored, const PciFunction *const *members,
 		  size_t n_members, size_t n_nodes);
 
-/* How far apart the guest sees two members of the tree. */
+/* How far apart the guest sees two members of the tree; PCIE_DISTANCE_MAX_: that is not known. */
 PcieDistance mirror_distance(const MirrorTree *tree, size_t a, size_t b);

@@ -262,6 +262,15 @@ ON_A_RIG(a_tree_that_has_no_room_any_more_is_told)
 	rig_fails(rig, &RECONCILE, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "bus numbers");
 }
 
+ON_A_RIG(a_tree_that_was_edited_is_given_back_by_nobody)
+{
+	mirrored(rig);
+	hang_beside(rig);
+	fail_to_release(rig, retitle);
+	rig_expect_devices(rig, "vm42", 4, 0);
+	expect_drift(rig, "0000:41:00.0 is not in a tree");
+}
+
 TEST(another_topology_is_undone_to_the_one_before)
 {
 	for (unsigned late = 0; late < 2; late++) {
