@@ -473,6 +473,69 @@ TEST(more_expanders_than_slots_are_refused)
 	assert_int_equal(mirror_make(&(MirrorFacts){ 0 }, NULL, NULL), -EINVAL);
 }
 
+/* Into the same definition. */
+static void add_tree(DomainXml *xml, const char *group, const Host *host)
+{
+	_cleanup_(mirror_tree_freep) MirrorTree *tree = NULL;
+	DomainXmlGpu gpus[MEMBERS_MAX] = { 0 };
+
+	assert_int_equal(mirror_make(&(MirrorFacts){ .xml = xml,
+						     .members = host->members,
+						     .n_members = host->n_members,
+						     .n_nodes = 1 },
+				     &tree, NULL),
+			 0);
+	for (size_t i = 0; i < host->n_members; i++)
+		gpus[i] =
+			(DomainXmlGpu){ .functions = { host->members[i]->bdf }, .n_functions = 1 };
+	assert_int_equal(domain_xml_add_group(xml, group, gpus, host->n_members, tree, NULL), 0);
+}
+
+static void remove_tree(DomainXml *xml, const char *group, const Host *host)
+{
+	Bdf addresses[MEMBERS_MAX];
+	bool changed;
+
+	for (size_t i = 0; i < host->n_members; i++)
+		addresses[i] = host->members[i]->bdf;
+	domain_xml_remove_group(xml, group, addresses, host->n_members, &changed);
+	assert_true(changed);
+}
+
+static void expect_flawless(const DomainXml *xml, const Host *host)
+{
+	_cleanup_(mirror_tree_freep) MirrorTree *tree = domain_xml_mirror(xml);
+	_cleanup_free_ char *flaw = mirror_flaw(tree, true, host->members, host->n_members, 1);
+
+	if (flaw)
+		fail_msg("%s", flaw);
+}
+
+/* Whichever goes first: libvirt fills a gap in the indices, so the other one keeps controllers. */
+TEST(two_groups_have_a_tree_each_and_leave_none)
+{
+	for (size_t first = 0; first < 2; first++) {
+		_cleanup_(domain_xml_freep) DomainXml *xml =
+			domain(Q35 ACPI, "<memballoon model='none'/>");
+		_cleanup_free_ char *before = domain_xml_to_text(xml), *after = NULL;
+		Host hosts[2];
+
+		read_host("41:00.0 40:01.0 42:00.0 43:00.0 @0 | 61:00.0 40:01.0 42:00.0 43:01.0 @0",
+			  &hosts[0]);
+		read_host("a1:00.0 80:01.0 @0 | c1:00.0 80:02.0 @0", &hosts[1]);
+		add_tree(xml, "pair0", &hosts[0]);
+		add_tree(xml, "pair1", &hosts[1]);
+		expect_flawless(xml, &hosts[0]);
+		expect_flawless(xml, &hosts[1]);
+		remove_tree(xml, first == 0 ? "pair0" : "pair1", &hosts[first]);
+		expect_flawless(xml, &hosts[1 - first]);
+		remove_tree(xml, first == 0 ? "pair1" : "pair0", &hosts[1 - first]);
+		after = domain_xml_to_text(xml);
+		assert_string_equal(before, after);
+		assert_null(domain_xml_mirror(xml));
+	}
+}
+
 TEST(names_of_roles_are_libvirts_models)
 {
 	MirrorRole role;
