@@ -71,6 +71,8 @@ WORD(NUMA, "numa", "MODE", numa, "advise, apply, strict",
      "NUMA placement: advise, apply, or strict")
 WORD(FIT, "fit", "MODE", fit, "advise, apply, strict",
      "Address space and memory: advise, apply, or strict")
+WORD(TOPOLOGY, "topology", "MODE", topology, "mirror, flat",
+     "The guest sees the host's distances, or flat ports: mirror, or flat")
 OF_SOME(PEER_ACCESS, 0, "peer-access", "[=unsafe]", "on, unsafe", NULL, read_peer_access,
 	peer_access, "Boards reach each other over PCIe; unsafe: GeForce, too")
 OPTION_MEMBER(const char *, peer_access)

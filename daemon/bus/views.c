@@ -355,6 +355,7 @@ void assignment_view_fill(const Manager *m, const Assignment *assignment, Assign
 		strv_append(&view->applies, "fit");
 	if (assignment->apply_numa)
 		strv_append(&view->applies, "numa");
+	view->topology = copy(topology_to_string(assignment->topology));
 	if (assignment->peer_access == PEER_ACCESS_UNSAFE)
 		strv_append(&view->applies, "peer-access=unsafe");
 	else if (assignment->peer_access == PEER_ACCESS_ON)

@@ -122,6 +122,7 @@ void plan_fill_record(Planner *p)
 		.created_by = p->request->caller_uid,
 		.apply_fit = p->apply_fit,
 		.apply_numa = p->apply_numa,
+		.topology = p->topology,
 		.peer_access = p->peer_access,
 		.domain_uuid = xstrdup(p->use.uuid),
 		.domain_name = xstrdup(p->use.name),
@@ -162,6 +163,9 @@ static void warn_of_mode(Planner *p)
 			  p->use.name);
 	else if (!p->live && p->facts->domain->active && plan_count_hostdevs(p, true) == 0)
 		plan_warn(p->plan, "running %s gets the group at its next start", p->use.name);
+	else if (p->facts->domain->active && p->plan->config && !plan_topology_holds(p))
+		plan_warn(p->plan, "running %s keeps the topology it has until its next start",
+			  p->use.name);
 }
 
 static bool runs_with_it(const Planner *p)
@@ -195,7 +199,8 @@ static bool defined_whole(const Planner *p)
 {
 	return plan_count_hostdevs(p, false) == p->n_functions &&
 	       domain_use_names(&p->use, p->facts->group->name) &&
-	       plan_vfs_held(p->plan, &p->use) && plan_peers_held(p->plan, p->peer_access, &p->use);
+	       plan_vfs_held(p->plan, &p->use) && plan_topology_holds(p) &&
+	       plan_peers_held(p->plan, p->peer_access, &p->use);
 }
 
 static int fill_steps(Planner *p)
@@ -235,7 +240,8 @@ static int fill_steps(Planner *p)
 /* What --fit=apply and --numa=apply ask for is in the definition and in the record already. */
 static bool applied(const Planner *p)
 {
-	return !p->tune_open && (p->request->fit != FIT_APPLY || p->record->apply_fit) &&
+	return !p->tune_open && p->topology == p->record->topology &&
+	       (p->request->fit != FIT_APPLY || p->record->apply_fit) &&
 	       (p->request->numa != FIT_APPLY || p->record->apply_numa) &&
 	       p->request->peer_access <= p->record->peer_access;
 }
@@ -263,8 +269,6 @@ int plan_assign(Planner *p)
 	if (r == 0)
 		r = plan_resolve_mode(p);
 	if (r == 0)
-		r = plan_check_mirror(p);
-	if (r == 0)
 		r = plan_check_hot_peers(p);
 	if (r == 0)
 		r = plan_fill_functions(p);
@@ -273,6 +277,8 @@ int plan_assign(Planner *p)
 		plan_target_vfio(p);
 	if (r == 0)
 		r = plan_read_wish(p);
+	if (r == 0)
+		r = plan_check_mirror(p);
 	if (r == 0 && p->config)
 		r = plan_tune_is_open(p, &p->tune_open);
 	if (r != 0 || is_done(p))

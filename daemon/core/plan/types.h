@@ -124,12 +124,13 @@ typedef struct PlanRequest {
 	bool persist;	   /* bind: keep the group on vfio-pci */
 	bool reset;	   /* bind: reset all boards */
 	bool allow_boot_vga;
-	bool accept_dirty;	/* assign: see Plan */
-	bool unasked;		/* prepare: nobody asked for it now */
-	bool only_record;	/* reconcile: neither functions nor definition */
-	bool wakes_nothing;	/* no GPU was opened or woken; the plan says what it lacks */
-	FitMode numa, fit;	/* assign */
-	Topology topology;	/* assign */
+	bool accept_dirty;  /* assign: see Plan */
+	bool unasked;	    /* prepare: nobody asked for it now */
+	bool only_record;   /* reconcile: neither functions nor definition */
+	bool wakes_nothing; /* no GPU was opened or woken; the plan says what it lacks */
+	FitMode numa, fit;  /* assign */
+	Topology topology;  /* assign, if it asks for one; else it stays as it is */
+	bool asks_topology;
 	PeerAccess peer_access; /* assign */
 	uint32_t caller_uid;
 	uint64_t now_usec; /* CLOCK_REALTIME, for the record */
