@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/verify/guest-report.h"
+#include "core/verify/guest-topology.h"
 #include "core/verify/measure.h"
 #include "core/verify/verify.h"
 #include "job/note.h"
@@ -30,6 +31,7 @@ typedef struct Verification {
 	uint64_t asked_usec;	       /* CLOCK_REALTIME */
 	VerifyReport *report;
 	GuestReport *guest_report; /* NULL: not looked for */
+	GuestTopology *topology;   /* likewise */
 	Workload *workload;	   /* NULL: not asked for */
 	char *json;
 	JobNote note; /* for the log */

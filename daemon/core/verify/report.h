@@ -128,9 +128,9 @@ void verify_explain(VerifyReport *report, const VerifyInput *input, const char *
 		    const VerifiedLink *link);
 
 /*
- * Schema org.gpupass1.verify/1; times are CLOCK_REALTIME. Takes `guest_report` and `workload`;
- * NULL: it was not looked at.
+ * Schema org.gpupass1.verify/1; times are CLOCK_REALTIME. Takes `guest_report`, `topology` and
+ * `workload`; NULL: it was not looked at.
  */
 char *verify_report_to_json(const VerifyReport *report, const VerifyInput *input,
 			    const char *domain_uuid, uint64_t asked_usec, json_t *guest_report,
-			    json_t *workload);
+			    json_t *topology, json_t *workload);
