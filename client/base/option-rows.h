@@ -71,6 +71,8 @@ WORD(NUMA, "numa", "MODE", numa, "advise, apply, strict",
      "NUMA placement: advise, apply, or strict")
 WORD(FIT, "fit", "MODE", fit, "advise, apply, strict",
      "Address space and memory: advise, apply, or strict")
+WORD(TOPOLOGY, "topology", "MODE", topology, "mirror, flat",
+     "The guest sees the host's distances, or flat ports: mirror, or flat")
 FLAG(ACCEPT_DIRTY, "accept-dirty", "Root: accept a board that cannot be reset")
 FLAG(KEEP_VFIO, "keep-vfio", "Leave the functions on vfio-pci")
 FLAG(PERSIST, "persist", "Keep it on vfio-pci, also after a release or a boot")

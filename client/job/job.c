@@ -27,6 +27,7 @@ int request_append_options(Client *c, sd_bus_message *call, const char *operatio
 		BUS_TEXT(GPUPASS_OPTION_MODEL, o->model),
 		BUS_TEXT(GPUPASS_OPTION_NUMA, o->numa),
 		BUS_TEXT(GPUPASS_OPTION_FIT, o->fit),
+		BUS_TEXT(GPUPASS_OPTION_TOPOLOGY, o->topology),
 		BUS_NUMBER(GPUPASS_OPTION_TIMEOUT, o->given & OPTION_TIMEOUT, o->timeout_usec),
 		BUS_TEXT(GPUPASS_OPTION_GROUP, group),
 		BUS_TEXT(GPUPASS_OPTION_OPERATION, operation),
@@ -39,7 +40,7 @@ int request_check(Client *c, Operation operation)
 {
 	const uint64_t of_assign = OPTION_LIVE | OPTION_CONFIG | OPTION_MODEL |
 				   OPTION_ALLOW_BOOT_VGA | OPTION_NUMA | OPTION_FIT |
-				   OPTION_ACCEPT_DIRTY;
+				   OPTION_TOPOLOGY | OPTION_ACCEPT_DIRTY;
 	uint64_t wrong = 0;
 
 	if (operation == OPERATION_RELEASE)

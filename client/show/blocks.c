@@ -346,6 +346,8 @@ void block_assignment(Client *c, const World *w, const Assignment *a)
 			       group ? "" : " (there is no such group)");
 	terminal_field(t, "Since", "%s, by uid %" PRIu32, created, a->created_by_uid);
 	field_list(t, "Applies", a->applies);
+	if (strcmp(a->topology, "mirror") == 0)
+		terminal_field(t, "Topology", "%s", a->topology);
 	field_list(t, "Functions", a->functions);
 }
 

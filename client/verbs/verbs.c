@@ -15,7 +15,7 @@
 #define JOB_OPTIONS (OPTION_NO_BLOCK | OPTION_TIMEOUT)
 #define ASSIGN_OPTIONS                                                                             \
 	(OPTION_LIVE | OPTION_CONFIG | OPTION_MODEL | OPTION_TIMEOUT | OPTION_ALLOW_BOOT_VGA |     \
-	 OPTION_NUMA | OPTION_FIT | OPTION_ACCEPT_DIRTY)
+	 OPTION_NUMA | OPTION_FIT | OPTION_TOPOLOGY | OPTION_ACCEPT_DIRTY)
 
 #define VERB(verb, how, min, max, taken, what, ...)                                                \
 	{                                                                                          \

@@ -119,6 +119,15 @@ static int read_mode(Call *call, const char *text, const char *option, FitMode *
 	return call_invalid(call, what, "give advise, apply or strict");
 }
 
+static int read_topology(Call *call, const char *text, PlanRequest *request)
+{
+	request->asks_topology = text;
+	if (!text || topology_from_string(text, &request->topology) >= 0)
+		return 0;
+	return call_invalid(call, "option \"topology\" is not one of the words it takes",
+			    "give mirror or flat");
+}
+
 const char *named(const char *text)
 {
 	return str_is_empty(text) ? NULL : text;
@@ -162,7 +171,9 @@ int call_make_request(Call *call, Operation operation)
 	if (call->names[1])
 		request->group = (char *)named(call->names[1]);
 	r = read_mode(call, o->numa, "numa", &request->plan.numa);
-	return r < 0 ? r : read_mode(call, o->fit, "fit", &request->plan.fit);
+	if (r >= 0)
+		r = read_mode(call, o->fit, "fit", &request->plan.fit);
+	return r < 0 ? r : read_topology(call, o->topology, &request->plan);
 }
 
 /* ---- answers that come later ---- */

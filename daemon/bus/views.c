@@ -355,6 +355,7 @@ void assignment_view_fill(const Manager *m, const Assignment *assignment, Assign
 		strv_append(&view->applies, "fit");
 	if (assignment->apply_numa)
 		strv_append(&view->applies, "numa");
+	view->topology = copy(topology_to_string(assignment->topology));
 	for (size_t i = 0; i < assignment->n_functions; i++)
 		strv_append(&view->functions, BDF_TEXT(&assignment->functions[i].bdf));
 	view->created_at = assignment->created_usec;

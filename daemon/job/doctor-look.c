@@ -148,6 +148,7 @@ static void look_for_drift(Look *l)
 		.assignments = l->seen->assignments,
 		.inspection = l->seen->inspection,
 		.host_key = l->place->host_key,
+		.n_nodes = l->seen->inventory->facts ? l->seen->inventory->facts->n_nodes : 0,
 	};
 	_cleanup_(drift_freep) Drift *drift = NULL;
 

@@ -65,6 +65,7 @@ int drift_look(const JobPlace *place, const BootFaults *boot, Drift **ret)
 		.inspection = p->inspection,
 		.boot = boot,
 		.host_key = place->host_key,
+		.n_nodes = p->inventory->facts ? p->inventory->facts->n_nodes : 0,
 	});
 	return 0;
 }

@@ -3,8 +3,10 @@
 
 #include "core/domain/xml.h"
 #include "core/drift/drift.h"
+#include "core/mirror/mirror.h"
 #include "job/steps.h"
 #include "util/text.h"
+#include "util/xalloc.h"
 
 static const HostOps *host_ops(const StepContext *c)
 {
@@ -75,6 +77,44 @@ static int without_group(const StepContext *c, const char *xml, char **ret, Prob
 	return 0;
 }
 
+/* The group's tree in a definition; NULL: it has none. -errno, or PROBLEM. */
+static int read_tree(const StepContext *c, const char *xml, MirrorTree **ret, Problem **ret_problem)
+{
+	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
+	_cleanup_(mirror_tree_freep) MirrorTree *tree = NULL;
+	_cleanup_free_ Bdf *leads = xcalloc(c->plan->n_functions + 1, sizeof(Bdf));
+	size_t n = 0;
+	int r = domain_xml_parse(xml, &parsed, ret_problem);
+
+	if (r != 0)
+		return r;
+	tree = domain_xml_mirror(parsed);
+	for (size_t i = 0; i < c->plan->n_functions; i++)
+		if (plan_begins_board(c->plan, i))
+			leads[n++] = c->plan->functions[i].bdf;
+	*ret = mirror_tree_part(tree, leads, n);
+	return 0;
+}
+
+/*
+ * The tree that the definition before had, by numbers that this one leaves. NULL: it had none, or
+ * there is no room for it any more: then drift shows that, and the group is back all the same.
+ */
+static int tree_before(const StepContext *c, const DomainXml *xml, MirrorTree **ret,
+		       Problem **ret_problem)
+{
+	_cleanup_(problem_freep) Problem *no_room = NULL;
+	_cleanup_(mirror_tree_freep) MirrorTree *tree = NULL;
+	int r = read_tree(c, c->plan->xml_before, &tree, ret_problem);
+
+	if (r != 0 || !tree)
+		return r;
+	r = mirror_number(tree, xml, &no_room);
+	if (r == 0)
+		*ret = TAKE_PTR(tree);
+	return r == PROBLEM ? 0 : r;
+}
+
 /*
  * The plan lists functions GPU by GPU, then companions, of which each has a port of its own. This
  * cannot restore what --fit=apply wrote, so then it leaves the group out of our mark, too:
@@ -83,6 +123,7 @@ static int without_group(const StepContext *c, const char *xml, char **ret, Prob
 static int with_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
+	_cleanup_(mirror_tree_freep) MirrorTree *tree = NULL;
 	const Assignment *record = record_before(c);
 	DomainXmlGpu gpus[GROUP_GPUS_MAX + GROUP_COMPANIONS_MAX] = { 0 };
 	bool unnamed;
@@ -102,7 +143,9 @@ static int with_group(const StepContext *c, const char *xml, char **ret, Problem
 	}
 	r = domain_xml_parse(xml, &parsed, ret_problem);
 	if (r == 0)
-		r = domain_xml_add_group(parsed, name_before(c), gpus, n, NULL, ret_problem);
+		r = tree_before(c, parsed, &tree, ret_problem);
+	if (r == 0)
+		r = domain_xml_add_group(parsed, name_before(c), gpus, n, tree, ret_problem);
 	if (r != 0)
 		return r;
 	if (record && (record->apply_fit || record->apply_numa))
@@ -223,11 +266,34 @@ static int defined_by_us(const StepContext *c, Problem **ret_problem)
 			   c->plan->domain_name);
 }
 
+/* Of a tree nothing is left to libvirt, so it must be as it was defined. */
+static int tree_holds(const StepContext *c, Problem **ret_problem)
+{
+	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+	_cleanup_(mirror_tree_freep) MirrorTree *wanted = NULL, *tree = NULL;
+	int r = read_tree(c, c->plan->xml_after, &wanted, ret_problem);
+
+	if (r != 0 || !wanted)
+		return r;
+	r = get_domain(c, &domain, ret_problem);
+	if (r == 0 && domain->config_xml)
+		r = read_tree(c, domain->config_xml, &tree, ret_problem);
+	if (r != 0 || (tree && mirror_tree_equal(tree, wanted)))
+		return r;
+	return problem_set(ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
+			   "the definition of %s does not have the tree that was defined",
+			   c->plan->domain_name);
+}
+
 static int defined(StepContext *c, Problem **ret_problem)
 {
-	if (c->plan->operation == OPERATION_RECONCILE)
-		return defined_by_us(c, ret_problem);
-	return hostdevs_hold(c, false, c->plan->operation != OPERATION_RELEASE, ret_problem);
+	int r;
+
+	if (c->plan->operation == OPERATION_RELEASE)
+		return hostdevs_hold(c, false, false, ret_problem);
+	r = c->plan->operation == OPERATION_RECONCILE ? defined_by_us(c, ret_problem)
+						      : hostdevs_hold(c, false, true, ret_problem);
+	return r == 0 ? tree_holds(c, ret_problem) : r;
 }
 
 /*

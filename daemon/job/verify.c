@@ -243,6 +243,8 @@ static GuestTopology *look_at_topology(const JobPlace *place, const Verification
 				       uint64_t deadline)
 {
 	const HostFacts *host = v->found->inventory->facts;
+	const Assignment *assignment =
+		assignments_find_group(v->found->assignments, v->found->group->name);
 	uint64_t soon = now_monotonic() + REPORT_USEC;
 	TopologyInput input = { .verify = &v->input, .n_nodes = host ? host->n_nodes : 0 };
 	GuestRun runs[SIGHT_RUNS] = { 0 };
@@ -259,6 +261,7 @@ static GuestTopology *look_at_topology(const JobPlace *place, const Verification
 	paths = guest_paths(v->found->domain, members, input.n_members);
 	if (place->health)
 		health_look(place->health, place->host, members, input.n_members, &health);
+	input.mirror = assignment && assignment->topology == TOPOLOGY_MIRROR;
 	input.members = members;
 	input.paths = paths;
 	input.health = health;

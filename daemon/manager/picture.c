@@ -243,6 +243,7 @@ static void observe_drift(Manager *m)
 		.assignments = m->assignments,
 		.boot = m->boot,
 		.host_key = m->place.job.host_key,
+		.n_nodes = m->inventory->facts ? m->inventory->facts->n_nodes : 0,
 	};
 	now = drift_find(&facts);
 	m->drift_usec = now_realtime();

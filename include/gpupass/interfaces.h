@@ -91,7 +91,7 @@ MANAGER_METHOD("Forget", FORGET, "s", ARG(name), "", "", MUST, MANAGE, 0)
 MANAGER_METHOD("Plan", PLAN, "ss", ARG(domain) ARG(group), "s", ARG(plan), MAY, READ,
 	       TAKES(OPERATION) | TAKES(LIVE) | TAKES(CONFIG) | TAKES(MODEL) | TAKES(KEEP_VFIO) |
 		       TAKES(PERSIST) | TAKES(RESET) | TAKES(TIMEOUT) | TAKES(ALLOW_BOOT_VGA) |
-		       TAKES(ACCEPT_DIRTY) | TAKES(NUMA) | TAKES(FIT))
+		       TAKES(ACCEPT_DIRTY) | TAKES(NUMA) | TAKES(FIT) | TAKES(TOPOLOGY))
 /*
  * Gives the group to the domain (a UUID, or else a name: see *gpupass*(1), NAMES OF DOMAINS). An
  * empty _group_ means the first that the domain already has, or the first free one in natural order
@@ -100,7 +100,7 @@ MANAGER_METHOD("Plan", PLAN, "ss", ARG(domain) ARG(group), "s", ARG(plan), MAY, 
  */
 MANAGER_METHOD("Assign", ASSIGN, "ss", ARG(domain) ARG(group), "o", ARG(job), MUST, ASSIGN,
 	       TAKES(LIVE) | TAKES(CONFIG) | TAKES(MODEL) | TAKES(TIMEOUT) | TAKES(ALLOW_BOOT_VGA) |
-		       TAKES(ACCEPT_DIRTY) | TAKES(NUMA) | TAKES(FIT))
+		       TAKES(ACCEPT_DIRTY) | TAKES(NUMA) | TAKES(FIT) | TAKES(TOPOLOGY))
 /*
  * Takes a group out of its domain and gives its functions back to the drivers they were on. The
  * target is a group's name, or a domain's UUID or name. InvalidArgument: it is the name of a group
@@ -405,6 +405,8 @@ ASSIGNMENT_PROPERTY("Group", PATH, group, CHANGES, MAY)
  * Which of fit and numa are applied: their settings go into the definition whenever the group does.
  */
 ASSIGNMENT_PROPERTY("Applies", STRINGS, applies, CHANGES, MAY)
+/* mirror or flat: see the option _topology_ of Assign. */
+ASSIGNMENT_PROPERTY("Topology", STRING, topology, CHANGES, MAY)
 /* Addresses. */
 ASSIGNMENT_PROPERTY("Functions", STRINGS, functions, CONST, MAY)
 /* When, and by whom, Assign was called. */
@@ -518,6 +520,12 @@ METHOD_OPTION(WORKLOAD, "workload", BOOL, workload)
  */
 METHOD_OPTION(NUMA, "numa", STRING, numa)
 METHOD_OPTION(FIT, "fit", STRING, fit)
+/*
+ * mirror or flat: whether the guest sees the group's members as far apart as the host does, by
+ * expanders and switches in the domain's definition, or each on a port of its own. The assignment
+ * keeps it. Without it: as it was assigned, or flat.
+ */
+METHOD_OPTION(TOPOLOGY, "topology", STRING, topology)
 /*
  * Only records from then, up to then: microseconds since the epoch; only those behind this sequence
  * number.

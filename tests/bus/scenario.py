@@ -75,6 +75,7 @@ def assignment(name, uuid, group_name, functions):
         "Functions": ["as", functions],
         "CreatedAt": ["t", CREATED],
         "CreatedByUid": ["u", 0],
+        "Topology": ["s", "flat"],
     }}}
 
 

@@ -108,6 +108,29 @@ static void a_skim_sees_the_same(const char *text, const DomainXml *xml)
 	EXPECT(same_hostdevs(xml, skimmed));
 }
 
+/* Boards below one switch. */
+static const PciFunction boards[] = {
+	{ .bdf = { 0, 0x41, 0, 0 },
+	  .upstream = (Bdf[]){ { 0, 0x40, 1, 0 }, { 0, 0x42, 0, 0 }, { 0, 0x43, 0, 0 } },
+	  .n_upstream = 3 },
+	{ .bdf = { 0, 0x61, 0, 0 },
+	  .upstream = (Bdf[]){ { 0, 0x40, 1, 0 }, { 0, 0x42, 0, 0 }, { 0, 0x43, 1, 0 } },
+	  .n_upstream = 3 },
+};
+static const PciFunction *const members[] = { &boards[0], &boards[1] };
+
+static void its_tree_is_read(const DomainXml *xml)
+{
+	static const Bdf addresses[] = { { 0, 0x41, 0, 0 }, { 0, 0x61, 0, 0 } };
+	_cleanup_(mirror_tree_freep) MirrorTree *tree = domain_xml_mirror(xml), *part = NULL;
+	_cleanup_free_ char *flaw = mirror_flaw(tree, true, members, ELEMENTS(members), 1);
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	part = mirror_tree_part(tree, addresses, ELEMENTS(addresses));
+	EXPECT(flaw || part);
+	EXPECT(!part || mirror_number(part, xml, &problem) == 0 || problem);
+}
+
 static void its_use_is_read(const char *text)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -401,17 +424,6 @@ static bool is_of_libvirts_form(const DomainXml *xml)
 	return n_metadata <= 1 && n_devices <= 1 && !has_loose_prefix(xml->root);
 }
 
-/* Boards below one switch. */
-static const PciFunction boards[] = {
-	{ .bdf = { 0, 0x41, 0, 0 },
-	  .upstream = (Bdf[]){ { 0, 0x40, 1, 0 }, { 0, 0x42, 0, 0 }, { 0, 0x43, 0, 0 } },
-	  .n_upstream = 3 },
-	{ .bdf = { 0, 0x61, 0, 0 },
-	  .upstream = (Bdf[]){ { 0, 0x40, 1, 0 }, { 0, 0x42, 0, 0 }, { 0, 0x43, 1, 0 } },
-	  .n_upstream = 3 },
-};
-static const PciFunction *const members[] = { &boards[0], &boards[1] };
-
 /* NULL: this domain can have no such tree. */
 static MirrorTree *mirror_of(const DomainXml *xml, const Scene *scene)
 {
@@ -463,6 +475,7 @@ void fuzz_one(const char *bytes, size_t size, const char *text)
 	what_is_written_reads_as_the_same(text, xml);
 	a_skim_sees_the_same(text, xml);
 	its_fit_is_read(xml);
+	its_tree_is_read(xml);
 	if (is_of_libvirts_form(xml))
 		an_edit_and_its_inverse(text, scene, size & 2, size & 4);
 }

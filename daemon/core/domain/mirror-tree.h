@@ -56,6 +56,15 @@ typedef struct MirrorTree {
 	size_t n_cells; /* that the guest has; 0: it has no NUMA */
 } MirrorTree;
 DECLARE_FREE(MirrorTree, mirror_tree_free)
+DECLARE_DUP(MirrorTree, mirror_tree_copy)
+DECLARE_EQUAL(MirrorTree, mirror_tree_equal)
 
 /* The node of the member; NULL: the tree has none of this number. */
 const MirrorNode *mirror_tree_member(const MirrorTree *tree, size_t member);
+/* The node of the member with this address on the host; NULL, also of no tree: there is none. */
+const MirrorNode *mirror_tree_find(const MirrorTree *tree, const Bdf *host);
+/*
+ * Only these members, which get their place in the list as their number, and what is above them.
+ * NULL: the tree, which may be NULL, lacks one of them. New.
+ */
+MirrorTree *mirror_tree_part(const MirrorTree *tree, const Bdf *members, size_t n);

@@ -324,6 +324,8 @@ static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool li
 		if (xml_mdev_uuid(i))
 			domain_use_add_mdev(&part, xml_mdev_uuid(i), live, !live);
 	merge_part(use, &part, live);
+	if (!live)
+		use->tree = domain_xml_mirror(xml);
 	read_disks(xml, use);
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "core/domain/mirror-tree.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
 #include "util/bdf.h"
@@ -54,6 +55,7 @@ typedef struct DomainUse {
 	size_t n_hostdevs;
 	DomainMdev *mdevs;
 	size_t n_mdevs;
+	MirrorTree *tree;		    /* of the definition: domain_xml_mirror(); NULL: none */
 	size_t hostdevs_space, mdevs_space; /* of their arrays, if not less */
 } DomainUse;
 DECLARE_CLEAR(DomainUse, domain_use_clear)

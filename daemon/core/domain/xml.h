@@ -61,6 +61,12 @@ unsigned domain_xml_free_slots(const DomainXml *xml);
 bool domain_xml_in_shared_slot(const DomainXml *xml, const Bdf *function);
 /* All PCI hostdevs in document order, with aliases. -EBADMSG: one has no readable address. */
 int domain_xml_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n);
+/*
+ * The tree of all groups that have one, as the definition has it: controllers of ours, each below
+ * one of ours or on pcie.0, and the functions below them. NULL: there is no controller of ours in a
+ * tree. New.
+ */
+MirrorTree *domain_xml_mirror(const DomainXml *xml);
 /* The groups that our metadata names, each once; NULL: none. Caller frees. */
 char **domain_xml_groups(const DomainXml *xml);
 

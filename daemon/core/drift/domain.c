@@ -4,6 +4,7 @@
 #include "core/domain/vgpu.h"
 #include "core/domain/xml.h"
 #include "core/drift/finding.h"
+#include "core/mirror/mirror.h"
 
 static void drift_check_gone(DriftSubject *s)
 {
@@ -126,6 +127,27 @@ static void drift_check_vfs(DriftSubject *s, DriftHeld held)
 	}
 }
 
+/* A tree that somebody edited, or that is not what was asked for. */
+static void drift_check_topology(DriftSubject *s, DriftHeld held)
+{
+	Topology topology = s->record->topology;
+	size_t n;
+	_cleanup_free_ const PciFunction **members = NULL;
+	_cleanup_free_ char *flaw = NULL;
+
+	if (s->group->fault)
+		return;
+	members = group_leads(s->group, &n);
+	flaw = mirror_flaw(s->domain->tree, topology == TOPOLOGY_MIRROR, members, n,
+			   s->facts->n_nodes);
+	if (flaw)
+		drift_add(s, DRIFT_EDITED, DRIFT_REPAIR_DEFINE,
+			  strf("the definition of %s does not have it with the topology %s: %s%s",
+			       s->domain->name, topology_to_string(topology), flaw,
+			       held.live > 0 ? "; its guest keeps what it started with" : ""),
+			  NULL);
+}
+
 static void drift_check_edited(DriftSubject *s, DriftHeld held)
 {
 	const char *mark = s->record ? s->record->group_name : s->name;
@@ -189,6 +211,7 @@ static void drift_check_definition(DriftSubject *s, DriftHeld held)
 	else if (held.config == s->n_functions) {
 		drift_check_edited(s, held);
 		drift_check_vfs(s, held);
+		drift_check_topology(s, held);
 	} else if (held.config > 0 || held.live < s->n_functions)
 		drift_check_lacking(s, held);
 }

@@ -72,6 +72,7 @@ typedef struct DriftFacts {
 	const Inspection *inspection; /* of some functions; NULL: driver_override is not known */
 	const BootFaults *boot;	      /* NULL: none */
 	uint64_t host_key;	      /* domain_vf_mac() */
+	size_t n_nodes;		      /* of the host, as of pcie_distance() */
 } DriftFacts;
 
 Drift *drift_find(const DriftFacts *facts);

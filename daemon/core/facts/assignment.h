@@ -23,6 +23,13 @@
 
 DECLARE_ENUM(kept_why, KeptWhy, KEPT_WHYS, KEPT_WHY_MAX_);
 
+/* How far apart the guest sees the group's members: core/mirror. */
+#define TOPOLOGIES(X)                                                                              \
+	X(TOPOLOGY_FLAT, "flat")     /* each member on a root port of pcie.0 */                    \
+	X(TOPOLOGY_MIRROR, "mirror") /* a tree like the host's */
+
+DECLARE_ENUM(topology, Topology, TOPOLOGIES, TOPOLOGY_MAX_);
+
 typedef struct AssignedFunction {
 	Bdf bdf;
 	uint16_t vendor, device, subsystem_vendor, subsystem_device _json_(hex 4);
@@ -48,6 +55,7 @@ typedef struct Assignment {
 	/* --fit=apply, --numa=apply: what they write goes into the definition with the group. */
 	bool apply_fit _json_(if_any);
 	bool apply_numa _json_(if_any);
+	Topology topology _json_(if_any); /* --topology: what the definition has */
 	AssignedFunction *functions _json_(max GROUP_FUNCTIONS_MAX);
 	size_t n_functions;
 	char *file _json_(no); /* its name in its directory; NULL: it was not read from there */

@@ -6,8 +6,6 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-DEFINE_STRING_TABLE(topology, Topology, TOPOLOGIES)
-
 /* An expander has as many slots, and an upstream port. */
 #define MEMBERS_MAX PCI_SLOTS
 
@@ -291,6 +289,7 @@ static int number(Builder *b)
 
 /* ---- distances ---- */
 
+/* A definition may have a deeper one, which is not ours. */
 #define DEPTH_MAX 8
 
 PcieDistance mirror_distance(const MirrorTree *tree, size_t a, size_t b)
@@ -307,8 +306,11 @@ PcieDistance mirror_distance(const MirrorTree *tree, size_t a, size_t b)
 			return PCIE_DISTANCE_MAX_;
 		functions[i].bdf = node->guest;
 		for (node = &tree->nodes[node->parent]; node->parent != MIRROR_NONE;
-		     node = &tree->nodes[node->parent])
+		     node = &tree->nodes[node->parent]) {
+			if (n == 0)
+				return PCIE_DISTANCE_MAX_;
 			upstream[i][--n] = node->guest;
+		}
 		functions[i].upstream = &upstream[i][n];
 		functions[i].n_upstream = DEPTH_MAX - n;
 		functions[i].numa_node = node->cell == MIRROR_NONE ? NUMA_NODE_NONE : node->cell;
@@ -316,28 +318,51 @@ PcieDistance mirror_distance(const MirrorTree *tree, size_t a, size_t b)
 	return pcie_distance(&functions[0], &functions[1], tree->n_cells);
 }
 
-static int check_distances(const Builder *b)
+/* The first two that are not as far apart as on the host; NULL: none are. */
+static char *wrong_distance(const MirrorTree *tree, const PciFunction *const *members,
+			    size_t n_members, size_t n_nodes)
 {
-	const MirrorFacts *facts = b->facts;
-
-	for (size_t i = 0; i < facts->n_members; i++)
+	for (size_t i = 0; i < n_members; i++)
 		for (size_t k = 0; k < i; k++) {
-			PcieDistance host = host_distance(facts, k, i);
-			PcieDistance guest = mirror_distance(b->tree, k, i);
+			PcieDistance host = pcie_distance(members[k], members[i], n_nodes);
+			PcieDistance guest = mirror_distance(tree, k, i);
 
 			if (host != guest)
-				return mirror_refuse(
-					b->ret_problem,
-					.cause = strf(
-						"%s and %s are %s on the host, and would be %s in "
-						"the guest",
-						BDF_TEXT(&facts->members[k]->bdf),
-						BDF_TEXT(&facts->members[i]->bdf),
-						pcie_distance_to_string(host),
-						str_or_empty(pcie_distance_to_string(guest))),
-					.remedy = xstrdup("assign with --topology=flat"));
+				return strf("%s and %s are %s on the host, and would be %s in the "
+					    "guest",
+					    BDF_TEXT(&members[k]->bdf), BDF_TEXT(&members[i]->bdf),
+					    pcie_distance_to_string(host),
+					    str_or_empty(pcie_distance_to_string(guest)));
 		}
-	return 0;
+	return NULL;
+}
+
+static int check_distances(const Builder *b)
+{
+	char *wrong =
+		wrong_distance(b->tree, b->facts->members, b->facts->n_members, b->facts->n_nodes);
+
+	return wrong ? mirror_refuse(b->ret_problem, .cause = wrong,
+				     .remedy = xstrdup("assign with --topology=flat"))
+		     : 0;
+}
+
+char *mirror_flaw(const MirrorTree *tree, bool mirrored, const PciFunction *const *members,
+		  size_t n_members, size_t n_nodes)
+{
+	_cleanup_(mirror_tree_freep) MirrorTree *part = NULL;
+	_cleanup_free_ Bdf *addresses = xcalloc(n_members + 1, sizeof(Bdf));
+
+	for (size_t i = 0; i < n_members; i++) {
+		bool there = mirror_tree_find(tree, &members[i]->bdf);
+
+		addresses[i] = members[i]->bdf;
+		if (there != mirrored)
+			return strf("%s is %s a tree of gpupass' controllers",
+				    BDF_TEXT(&addresses[i]), there ? "in" : "not in");
+	}
+	part = mirrored ? mirror_tree_part(tree, addresses, n_members) : NULL;
+	return part ? wrong_distance(part, members, n_members, n_nodes) : NULL;
 }
 
 static int build(Builder *b)
@@ -355,6 +380,43 @@ static int build(Builder *b)
 			add_expander(b, i);
 	r = number(b);
 	return r == 0 ? check_distances(b) : r;
+}
+
+/* What libvirt and QEMU take: a definition that was edited by hand may have had another one. */
+static bool may_stand(const MirrorTree *tree, size_t i)
+{
+	const MirrorNode *node = &tree->nodes[i];
+	MirrorRole above =
+		node->parent == MIRROR_NONE ? MIRROR_ROLE_MAX_ : tree->nodes[node->parent].role;
+
+	switch (node->role) {
+	case MIRROR_EXPANDER:
+		return node->parent == MIRROR_NONE;
+	case MIRROR_ROOT_PORT:
+		return above == MIRROR_EXPANDER;
+	case MIRROR_DOWNSTREAM:
+		return above == MIRROR_UPSTREAM;
+	default:
+		return (above == MIRROR_ROOT_PORT || above == MIRROR_DOWNSTREAM) &&
+		       earlier_siblings(tree, i) == 0;
+	}
+}
+
+int mirror_number(MirrorTree *tree, const DomainXml *xml, Problem **ret_problem)
+{
+	Builder b = { .tree = tree, .ret_problem = ret_problem };
+	int r;
+
+	for (size_t i = 0; i < tree->n_nodes; i++)
+		if (!may_stand(tree, i))
+			return mirror_refuse(ret_problem,
+					     .cause = xstrdup("the tree was edited by hand"),
+					     .remedy = xstrdup("assign with --topology=flat"));
+	r = mirror_guest_read(xml, &b.guest, ret_problem);
+	if (r == 0)
+		r = number(&b);
+	mirror_guest_clear(&b.guest);
+	return r;
 }
 
 int mirror_make(const MirrorFacts *facts, MirrorTree **ret, Problem **ret_problem)

@@ -28,12 +28,6 @@
 #include "core/domain/xml.h"
 #include "core/pci/pcie-distance.h"
 
-#define TOPOLOGIES(X)                                                                              \
-	X(TOPOLOGY_FLAT, "flat")     /* each member on a root port of pcie.0 */                    \
-	X(TOPOLOGY_MIRROR, "mirror") /* a tree like the host's */
-
-DECLARE_ENUM(topology, Topology, TOPOLOGIES, TOPOLOGY_MAX_);
-
 /* All borrowed. */
 typedef struct MirrorFacts {
 	const DomainXml *xml; /* the definition, without the group */
@@ -54,5 +48,19 @@ typedef struct MirrorFacts {
  */
 int mirror_make(const MirrorFacts *facts, MirrorTree **ret, Problem **ret_problem);
 
-/* How far apart the guest sees two members of the tree. */
+/*
+ * Gives a tree, which may be of another definition, the numbers that this one leaves. 0, or PROBLEM
+ * as of mirror_make(), and for a tree that cannot be.
+ */
+int mirror_number(MirrorTree *tree, const DomainXml *xml, Problem **ret_problem);
+
+/*
+ * What of a definition's tree (DomainUse) is not as the members' topology has it: "0000:41:00.0 and
+ * 0000:61:00.0 are PIX on the host, and would be PHB in the guest". NULL: nothing. `n_nodes` as of
+ * pcie_distance(). New.
+ */
+char *mirror_flaw(const MirrorTree *tree, bool mirrored, const PciFunction *const *members,
+		  size_t n_members, size_t n_nodes);
+
+/* How far apart the guest sees two members of the tree; PCIE_DISTANCE_MAX_: that is not known. */
 PcieDistance mirror_distance(const MirrorTree *tree, size_t a, size_t b);

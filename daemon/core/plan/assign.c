@@ -122,6 +122,7 @@ void plan_fill_record(Planner *p)
 		.created_by = p->request->caller_uid,
 		.apply_fit = p->apply_fit,
 		.apply_numa = p->apply_numa,
+		.topology = p->topology,
 		.domain_uuid = xstrdup(p->use.uuid),
 		.domain_name = xstrdup(p->use.name),
 		.group_name = xstrdup(p->facts->group->name),
@@ -161,6 +162,9 @@ static void warn_of_mode(Planner *p)
 			  p->use.name);
 	else if (!p->live && p->facts->domain->active && plan_count_hostdevs(p, true) == 0)
 		plan_warn(p->plan, "running %s gets the group at its next start", p->use.name);
+	else if (p->facts->domain->active && p->plan->config && !plan_topology_holds(p))
+		plan_warn(p->plan, "running %s keeps the topology it has until its next start",
+			  p->use.name);
 }
 
 static bool runs_with_it(const Planner *p)
@@ -193,7 +197,8 @@ static void add_assign_steps(Planner *p, bool bind)
 static bool defined_whole(const Planner *p)
 {
 	return plan_count_hostdevs(p, false) == p->n_functions &&
-	       domain_use_names(&p->use, p->facts->group->name) && plan_vfs_held(p->plan, &p->use);
+	       domain_use_names(&p->use, p->facts->group->name) &&
+	       plan_vfs_held(p->plan, &p->use) && plan_topology_holds(p);
 }
 
 static int fill_steps(Planner *p)
@@ -233,7 +238,8 @@ static int fill_steps(Planner *p)
 /* What --fit=apply and --numa=apply ask for is in the definition and in the record already. */
 static bool applied(const Planner *p)
 {
-	return !p->tune_open && (p->request->fit != FIT_APPLY || p->record->apply_fit) &&
+	return !p->tune_open && p->topology == p->record->topology &&
+	       (p->request->fit != FIT_APPLY || p->record->apply_fit) &&
 	       (p->request->numa != FIT_APPLY || p->record->apply_numa);
 }
 
@@ -260,14 +266,14 @@ int plan_assign(Planner *p)
 	if (r == 0)
 		r = plan_resolve_mode(p);
 	if (r == 0)
-		r = plan_check_mirror(p);
-	if (r == 0)
 		r = plan_fill_functions(p);
 	/* Functions that a guest runs on are on vfio already, and must not be written to. */
 	if (r == 0 && !runs_with_it(p))
 		plan_target_vfio(p);
 	if (r == 0)
 		r = plan_read_wish(p);
+	if (r == 0)
+		r = plan_check_mirror(p);
 	if (r == 0 && p->config)
 		r = plan_tune_is_open(p, &p->tune_open);
 	if (r != 0 || is_done(p))

@@ -108,6 +108,7 @@ int plan_read_wish(Planner *p)
 	bool fit = false, numa = false;
 	int r;
 
+	plan_read_topology(p);
 	if (record && !str_equal(record->domain_uuid, p->use.uuid))
 		record = NULL;
 	if (is_marked(p) && p->facts->domain->config_xml) {

@@ -3,9 +3,43 @@
 #include "core/plan/planner.h"
 #include "util/xalloc.h"
 
+/* libvirt has pcie-expander-bus since then (its documentation of domains, "Controllers"). */
+#define LIBVIRT_EXPANDER (LIBVIRT_VERSION(1, 3) + 4)
+
+static size_t n_nodes(const Planner *p)
+{
+	return p->facts->host ? p->facts->host->n_nodes : 0;
+}
+
+/* Without a record, a tree of ours says it. What is attached live has no place in a tree. */
+void plan_read_topology(Planner *p)
+{
+	const PlanRequest *request = p->request;
+	const Assignment *record = p->record;
+
+	if (request->asks_topology && (p->config || request->topology == TOPOLOGY_MIRROR))
+		p->topology = request->topology;
+	else if (record && str_equal(record->domain_uuid, p->use.uuid))
+		p->topology = record->topology;
+	else if (SOME_OF(p->functions, p->n_functions, mirror_tree_find(p->use.tree, &it->bdf)))
+		p->topology = TOPOLOGY_MIRROR;
+}
+
+bool plan_topology_holds(const Planner *p)
+{
+	size_t n_members;
+	_cleanup_free_ const PciFunction **members = group_leads(p->facts->group, &n_members);
+	_cleanup_free_ char *flaw = mirror_flaw(p->use.tree, p->topology == TOPOLOGY_MIRROR,
+						members, n_members, n_nodes(p));
+
+	return !flaw;
+}
+
 int plan_check_mirror(const Planner *p)
 {
-	if (p->request->topology != TOPOLOGY_MIRROR || !p->live)
+	if (p->topology != TOPOLOGY_MIRROR || !p->live)
+		return 0;
+	if (plan_count_hostdevs(p, true) == p->n_functions && plan_topology_holds(p))
 		return 0;
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
@@ -15,21 +49,42 @@ int plan_check_mirror(const Planner *p)
 				  "--config"));
 }
 
+/* What its QEMU lacks libvirt finds when it takes the definition, and refuses. */
+static int check_version(const Planner *p)
+{
+	uint64_t version = p->facts->host ? p->facts->host->libvirt_version : 0;
+	_cleanup_free_ char *text = libvirt_version_text(version);
+
+	if (version >= LIBVIRT_EXPANDER)
+		return 0;
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		.reason = xstrdup("its guest cannot have the host's topology"),
+		.cause = version > 0
+				 ? strf("libvirt is %s, and has pcie-expander-bus from 1.3.4 on",
+					text)
+				 : xstrdup("which version libvirt is, is not known"),
+		.remedy = xstrdup("upgrade libvirt, or assign with --topology=flat"));
+}
+
 int plan_mirror(Planner *p, const DomainXml *xml, size_t n)
 {
 	size_t n_members;
 	_cleanup_free_ const PciFunction **members = NULL;
+	int r;
 
-	if (p->request->topology != TOPOLOGY_MIRROR)
+	if (p->topology != TOPOLOGY_MIRROR)
 		return 0;
+	r = check_version(p);
+	if (r != 0)
+		return r;
 	members = group_leads(p->facts->group, &n_members);
 	/* A companion that is not there has no place on the host. */
 	if (n_members != n)
 		return -ESTALE;
-	return mirror_make(
-		&(MirrorFacts){ .xml = xml,
-				.members = members,
-				.n_members = n_members,
-				.n_nodes = p->facts->host ? p->facts->host->n_nodes : 0 },
-		&p->plan->mirror, p->ret_problem);
+	return mirror_make(&(MirrorFacts){ .xml = xml,
+					   .members = members,
+					   .n_members = n_members,
+					   .n_nodes = n_nodes(p) },
+			   &p->plan->mirror, p->ret_problem);
 }

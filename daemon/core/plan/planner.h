@@ -16,6 +16,7 @@ typedef struct Planner {
 	const Assignment *record;   /* by which the group is assigned; NULL: none */
 	const char *old_name;	    /* by which the domain got it, if its name has changed since */
 	bool apply_fit, apply_numa; /* asked for now, or when it was assigned */
+	Topology topology;	    /* that the definition is to have: likewise */
 	bool tune_open;	   /* assign: the definition has the group, but not all that is asked for */
 	bool live, config; /* what to change, after plan_resolve_mode() */
 	Plan *plan;
@@ -102,6 +103,10 @@ void plan_warn_of_unseen(Planner *p);
 /* warnings.c: warns of functions that leave nvidia and whose mode is unknown. */
 void plan_warn_of_persistence(Planner *p);
 
+/* mirror.c: reads which topology the definition is to have. */
+void plan_read_topology(Planner *p);
+/* mirror.c: the definition has that topology, as far as it has the group. */
+bool plan_topology_holds(const Planner *p);
 /* mirror.c: refuses a mirrored tree for a running domain. */
 int plan_check_mirror(const Planner *p);
 /* mirror.c: makes the tree, if it is asked for, of the XML without the group of `n` members. */

@@ -59,7 +59,7 @@ static bool needs_definition(const Planner *p)
 		return config > 0 || plan_count_hostdevs(p, true) == 0;
 	functions = group_addresses(p->facts->group, NULL);
 	return !drift_defined_by_us(&p->use, p->facts->group->name, functions, p->n_functions) ||
-	       !plan_vfs_held(p->plan, &p->use);
+	       !plan_vfs_held(p->plan, &p->use) || !plan_topology_holds(p);
 }
 
 /* The record must get the name that the mark in the definition has. */

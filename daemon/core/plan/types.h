@@ -129,7 +129,8 @@ typedef struct PlanRequest {
 	bool only_record;   /* reconcile: neither functions nor definition */
 	bool wakes_nothing; /* no GPU was opened or woken; the plan says what it lacks */
 	FitMode numa, fit;  /* assign */
-	Topology topology;  /* assign */
+	Topology topology;  /* assign, if it asks for one; else it stays as it is */
+	bool asks_topology;
 	uint32_t caller_uid;
 	uint64_t now_usec; /* CLOCK_REALTIME, for the record */
 } PlanRequest;

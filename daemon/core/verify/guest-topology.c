@@ -220,6 +220,8 @@ static void tell_nccl(Judge *j)
 		     j->file.sets_level ? "; but nccl.conf sets NCCL_NET_GDR_LEVEL" : "");
 }
 
+#define GIVE_FILE "give the guest NCCL's file: gpupass export --format=nccl-topo %1$s"
+
 static void tell_remedy(Judge *j, bool good)
 {
 	NcclFileState file = j->t->file;
@@ -227,9 +229,9 @@ static void tell_remedy(Judge *j, bool good)
 	if (file == NCCL_FILE_TRUE ||
 	    (good && (file == NCCL_FILE_NONE || file == NCCL_FILE_UNKNOWN)))
 		return;
-	j->t->remedy = verify_fill("give the guest NCCL's file: gpupass export --format=nccl-topo "
-				   "%1$s; or assign %2$s with --topology=mirror",
-				   j->in->verify, "", "");
+	j->t->remedy = verify_fill(
+		j->in->mirror ? GIVE_FILE : GIVE_FILE "; or assign %2$s with --topology=mirror",
+		j->in->verify, "", "");
 }
 
 GuestTopology *guest_topology_judge(const TopologyInput *input, const GuestRun runs[SIGHT_RUNS])

@@ -65,6 +65,7 @@ typedef struct TopologyInput {
 	size_t n_nodes;		 /* of the host, as of pcie_distance() */
 	const GpuHealth *health; /* of some of them; NULL: nobody looked */
 	size_t n_health;
+	bool mirror; /* it was assigned with the host's topology */
 } TopologyInput;
 
 GuestTopology *guest_topology_judge(const TopologyInput *input, const GuestRun runs[SIGHT_RUNS]);

@@ -95,6 +95,7 @@ static HostFacts *fake_facts(Host *host)
 {
 	HostFacts *facts = xcalloc(1, sizeof(HostFacts));
 
+	facts->libvirt_version = LIBVIRT_VERSION(9, 0);
 	if (fake_of(host)->two_nodes) {
 		facts->physical_bits = 46;
 		facts->memory_bytes = 512ULL << 30;

@@ -473,20 +473,77 @@ TEST(more_expanders_than_slots_are_refused)
 	assert_int_equal(mirror_make(&(MirrorFacts){ 0 }, NULL, NULL), -EINVAL);
 }
 
+/* Into the same definition. */
+static void add_tree(DomainXml *xml, const char *group, const Host *host)
+{
+	_cleanup_(mirror_tree_freep) MirrorTree *tree = NULL;
+	DomainXmlGpu gpus[MEMBERS_MAX] = { 0 };
+
+	assert_int_equal(mirror_make(&(MirrorFacts){ .xml = xml,
+						     .members = host->members,
+						     .n_members = host->n_members,
+						     .n_nodes = 1 },
+				     &tree, NULL),
+			 0);
+	for (size_t i = 0; i < host->n_members; i++)
+		gpus[i] =
+			(DomainXmlGpu){ .functions = { host->members[i]->bdf }, .n_functions = 1 };
+	assert_int_equal(domain_xml_add_group(xml, group, gpus, host->n_members, tree, NULL), 0);
+}
+
+static void remove_tree(DomainXml *xml, const char *group, const Host *host)
+{
+	Bdf addresses[MEMBERS_MAX];
+	bool changed;
+
+	for (size_t i = 0; i < host->n_members; i++)
+		addresses[i] = host->members[i]->bdf;
+	domain_xml_remove_group(xml, group, addresses, host->n_members, &changed);
+	assert_true(changed);
+}
+
+static void expect_flawless(const DomainXml *xml, const Host *host)
+{
+	_cleanup_(mirror_tree_freep) MirrorTree *tree = domain_xml_mirror(xml);
+	_cleanup_free_ char *flaw = mirror_flaw(tree, true, host->members, host->n_members, 1);
+
+	if (flaw)
+		fail_msg("%s", flaw);
+}
+
+/* Whichever goes first: libvirt fills a gap in the indices, so the other one keeps controllers. */
+TEST(two_groups_have_a_tree_each_and_leave_none)
+{
+	for (size_t first = 0; first < 2; first++) {
+		_cleanup_(domain_xml_freep) DomainXml *xml =
+			domain(Q35 ACPI, "<memballoon model='none'/>");
+		_cleanup_free_ char *before = domain_xml_to_text(xml), *after = NULL;
+		Host hosts[2];
+
+		read_host("41:00.0 40:01.0 42:00.0 43:00.0 @0 | 61:00.0 40:01.0 42:00.0 43:01.0 @0",
+			  &hosts[0]);
+		read_host("a1:00.0 80:01.0 @0 | c1:00.0 80:02.0 @0", &hosts[1]);
+		add_tree(xml, "pair0", &hosts[0]);
+		add_tree(xml, "pair1", &hosts[1]);
+		expect_flawless(xml, &hosts[0]);
+		expect_flawless(xml, &hosts[1]);
+		remove_tree(xml, first == 0 ? "pair0" : "pair1", &hosts[first]);
+		expect_flawless(xml, &hosts[1 - first]);
+		remove_tree(xml, first == 0 ? "pair1" : "pair0", &hosts[1 - first]);
+		after = domain_xml_to_text(xml);
+		assert_string_equal(before, after);
+		assert_null(domain_xml_mirror(xml));
+	}
+}
+
 TEST(names_of_roles_are_libvirts_models)
 {
 	MirrorRole role;
-	Topology topology;
 
 	for (int i = 0; i < MIRROR_ROLE_MAX_; i++) {
 		assert_int_equal(
 			mirror_role_from_string(mirror_role_to_string((MirrorRole)i), &role), 0);
 		assert_int_equal(role, i);
-	}
-	for (int i = 0; i < TOPOLOGY_MAX_; i++) {
-		assert_int_equal(topology_from_string(topology_to_string((Topology)i), &topology),
-				 0);
-		assert_int_equal(topology, i);
 	}
 }
 
@@ -521,9 +578,64 @@ static size_t members_of(const HostModel *h, const PciFunction *members[MEMBERS_
 	return n;
 }
 
+/* A tree that was read has its members behind all controllers. */
+static const MirrorNode *same_place(const MirrorTree *tree, const MirrorNode *of)
+{
+	return of->role == MIRROR_MEMBER ? mirror_tree_member(tree, (size_t)of->member)
+					 : FIND(tree->nodes, tree->n_nodes,
+						it->role == of->role && it->index == of->index);
+}
+
+static void expect_same_node(const char *what, const MirrorNode *made, const MirrorNode *read)
+{
+	assert_non_null(read);
+	if (made->role != read->role || made->index != read->index || made->bus != read->bus ||
+	    made->slot != read->slot || made->bus_nr != read->bus_nr || made->cell != read->cell ||
+	    made->chassis != read->chassis || made->port != read->port ||
+	    made->member != read->member || !bdf_equal(&made->guest, &read->guest))
+		fail_msg("%s: a %s of index %u, at %s, is read as a %s of index %u, at %s", what,
+			 mirror_role_to_string(made->role), made->index, BDF_TEXT(&made->guest),
+			 mirror_role_to_string(read->role), read->index, BDF_TEXT(&read->guest));
+}
+
+/* Written into the definition it is found there again, and taken out nothing of it is left. */
+static void expect_read_back(const char *what, DomainXml *xml, const MirrorTree *tree,
+			     const PciFunction *const *members, size_t n)
+{
+	_cleanup_(mirror_tree_freep) MirrorTree *all = NULL, *part = NULL, *moved = NULL;
+	_cleanup_free_ char *before = domain_xml_to_text(xml), *after = NULL, *flaw = NULL;
+	DomainXmlGpu gpus[MEMBERS_MAX] = { 0 };
+	Bdf addresses[MEMBERS_MAX];
+	bool changed;
+
+	for (size_t i = 0; i < n; i++) {
+		addresses[i] = members[i]->bdf;
+		gpus[i].functions[gpus[i].n_functions++] = addresses[i];
+	}
+	assert_null(domain_xml_mirror(xml));
+	assert_int_equal(domain_xml_add_group(xml, "pair.0", gpus, n, tree, NULL), 0);
+	all = domain_xml_mirror(xml);
+	part = mirror_tree_part(all, addresses, n);
+	assert_non_null(part);
+	assert_int_equal(part->n_nodes, tree->n_nodes);
+	for (size_t i = 0; i < tree->n_nodes; i++)
+		expect_same_node(what, &tree->nodes[i], same_place(part, &tree->nodes[i]));
+	flaw = mirror_flaw(all, true, members, n, 2);
+	if (flaw)
+		fail_msg("%s: %s", what, flaw);
+	domain_xml_remove_group(xml, "pair.0", addresses, n, &changed);
+	after = domain_xml_to_text(xml);
+	assert_string_equal(before, after);
+	/* Where the same numbers are free it gets the same. */
+	moved = mirror_tree_copy(part);
+	assert_int_equal(mirror_number(moved, xml, NULL), 0);
+	assert_true(mirror_tree_equal(moved, part));
+}
+
 static char *describe(const HostModel *h, const char *host)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = domain(Q35 ACPI CELLS PLACED, "");
+	_cleanup_(domain_xml_freep) DomainXml *xml =
+		domain(Q35 ACPI CELLS PLACED, "<memballoon model='none'/>");
 	_cleanup_(mirror_tree_freep) MirrorTree *tree = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	const PciFunction *members[MEMBERS_MAX];
@@ -537,6 +649,7 @@ static char *describe(const HostModel *h, const char *host)
 		return strf("refused: %s\n", problem->cause);
 	expect_sound(host, tree);
 	expect_same_distances(host, tree, members, facts.n_members, facts.n_nodes);
+	expect_read_back(host, xml, tree, members, facts.n_members);
 	f = open_memstream(&text, &size);
 	for (size_t i = 0; i < tree->n_nodes; i++)
 		print_node(f, tree, &tree->nodes[i]);

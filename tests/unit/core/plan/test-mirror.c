@@ -4,7 +4,10 @@
 
 #include "plan-checks.h"
 
-static const HostFacts one_node = { .n_nodes = 1 };
+static const HostFacts one_node = { .n_nodes = 1, .libvirt_version = LIBVIRT_VERSION(9, 0) };
+static const HostFacts no_nodes = { .libvirt_version = LIBVIRT_VERSION(9, 0) };
+static const HostFacts no_version = { .n_nodes = 1 };
+static const HostFacts too_old = { .n_nodes = 1, .libvirt_version = LIBVIRT_VERSION(1, 3) };
 
 /* Both boards of pair0 below one switch. */
 static void put_below_a_switch(PlanModel *m)
@@ -30,6 +33,7 @@ static PlanModel mirrored(void)
 	put_below_a_switch(&m);
 	m.facts = &one_node;
 	m.request.topology = TOPOLOGY_MIRROR;
+	m.request.asks_topology = true;
 	return m;
 }
 
@@ -59,18 +63,42 @@ static char *as_written(const char *text)
 	return domain_xml_to_text(xml);
 }
 
+#define OWN_EXPANDERS                                                                              \
+	"<controller type='pci' index='20' model='pcie-expander-bus'><target busNr='200'/>"        \
+	"<address type='pci' domain='0' bus='0' slot='0x11' function='0'/></controller>"           \
+	"<controller type='pci' index='21' model='pcie-root-port'>"                                \
+	"<target chassis='21' port='0'/>"                                                          \
+	"<address type='pci' domain='0' bus='20' slot='0' function='0'/></controller></devices>"
+#define CELLS                                                                                      \
+	"<cpu><numa><cell id='0' cpus='0' memory='512' unit='MiB'/>"                               \
+	"<cell id='1' memory='512' unit='MiB'/></numa></cpu><numatune>"                            \
+	"<memnode cellid='0' mode='strict' nodeset='0'/></numatune><devices>"
+
 TEST(a_release_gives_the_definition_back_byte_for_byte)
 {
-	static const char *const domains[] = { "q35", "q35-eight-ports", "q35-other-tools",
-					       "q35-twelve-ports" };
+	/* With what is put in place of what. */
+	static const struct {
+		const char *domain, *old, *new;
+	} rows[] = {
+		{ "q35", "<devices>", "<devices>" },
+		{ "q35-eight-ports", "<devices>", "<devices>" },
+		{ "q35-other-tools", "<devices>", "<devices>" },
+		{ "q35-twelve-ports", "<devices>", "<devices>" },
+		{ "q35", "</devices>", OWN_EXPANDERS },
+		{ "q35-eight-ports", "</devices>", OWN_EXPANDERS },
+		{ "q35-other-tools", "</devices>", OWN_EXPANDERS },
+		{ "q35", "<devices>", CELLS },
+	};
 
-	for (size_t i = 0; i < ELEMENTS(domains); i++) {
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *before = NULL, *after = NULL;
 		PlanModel m = mirrored();
 
-		model_domain(&m, domains[i], NULL);
-		check_planned(&m, domains[i]);
+		model_domain(&m, rows[i].domain, NULL);
+		model_edit(&m.config_xml, NULL, rows[i].old, rows[i].new);
+		check_planned(&m, rows[i].domain);
 		assert_int_equal(m.plan->mirror->n_nodes, 7);
+		assert_int_equal(m.plan->assignment->topology, TOPOLOGY_MIRROR);
 		before = as_written(m.plan->xml_before);
 		after = xstrdup(m.plan->xml_after);
 		assert_non_null(strstr(after, "pcie-switch-upstream-port"));
@@ -81,7 +109,7 @@ TEST(a_release_gives_the_definition_back_byte_for_byte)
 		m.config_xml = xstrdup(after);
 		model_record(&m, "nvidia", NULL);
 		model_bind_pair0(&m);
-		check_planned(&m, domains[i]);
+		check_planned(&m, rows[i].domain);
 		assert_string_equal(before, m.plan->xml_after);
 		assert_null(m.plan->mirror);
 		model_done(&m);
@@ -90,7 +118,7 @@ TEST(a_release_gives_the_definition_back_byte_for_byte)
 
 #define MIRRORED(...)                                                                              \
 	(put_below_a_switch(m), m->facts = &one_node, m->request.topology = TOPOLOGY_MIRROR,       \
-	 __VA_ARGS__)
+	 m->request.asks_topology = true, __VA_ARGS__)
 
 TEST(what_cannot_be_mirrored_is_refused)
 {
@@ -98,11 +126,22 @@ TEST(what_cannot_be_mirrored_is_refused)
 		"running vm42 cannot get the host's topology", "cannot be hotplugged", "--config",
 		MIRRORED(m->request.live = true,
 			 model_domain(m, "q35-eight-ports", "q35-eight-ports-live")));
+	REFUSED("a running domain that was assigned so", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		"running vm42 cannot get the host's topology", "cannot be hotplugged", "--config",
+		MIRRORED(m->request.asks_topology = false,
+			 model_record(m, "nvidia", NULL)->topology = TOPOLOGY_MIRROR,
+			 model_domain(m, "q35-eight-ports", "q35-eight-ports-live")));
+	REFUSED("an old libvirt", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		"its guest cannot have the host's topology", "libvirt is 1.3.0, and has",
+		"--topology=flat", MIRRORED(m->facts = &too_old));
+	REFUSED("libvirt of no version", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		"its guest cannot have the host's topology", "is not known", "--topology=flat",
+		MIRRORED(m->facts = &no_version));
 	REFUSED("i440fx", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		"its guest cannot have the host's topology", "for q35 only", "--topology=flat",
 		MIRRORED(model_domain(m, "i440fx", NULL)));
 	REFUSED("nodes that are not known", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		"its guest cannot have the host's topology", "is not known", "--topology=flat",
-		MIRRORED(m->facts = NULL, model_function(m, "0000:61:00.0")->numa_node = -1,
+		MIRRORED(m->facts = &no_nodes, model_function(m, "0000:61:00.0")->numa_node = -1,
 			 model_function(m, "0000:61:00.0")->n_upstream = 0));
 }
