@@ -10,6 +10,29 @@
 #include "gpupass/cleanup.h"
 #include "util/bdf.h"
 
+/* The most that a link can do. */
+typedef struct ExportLink {
+	unsigned speed; /* 1: 2.5 GT/s, 2: 5, 3: 8, 4: 16, 5: 32, 6: 64; 0: not known */
+	unsigned width; /* lanes; 0: not known */
+} ExportLink;
+
+/* A PCI Express switch of the host. */
+typedef struct ExportSwitch {
+	Bdf host; /* its upstream port */
+	ExportLink link;
+} ExportSwitch;
+
+/* A GPU or NIC that a guest has. */
+typedef struct ExportMember {
+	Bdf host, guest;
+	char *path; /* in the guest: "00/02.3/00.0" */
+	unsigned class_code;
+	int numa_node; /* of the host; -1: not known */
+	ExportLink link;
+	ExportSwitch *switches; /* above it on the host, the uppermost first */
+	size_t n_switches;
+} ExportMember;
+
 /* What the host gave one guest. */
 typedef struct ExportGuest {
 	const char *domain_uuid;
@@ -17,6 +40,9 @@ typedef struct ExportGuest {
 	char **models;		  /* of its GPUs, each once */
 	unsigned n_gpus;
 	char **links; /* active ones that each GPU should have, least first; as numbers */
+	ExportMember *members;
+	size_t n_members;
+	char *treeless; /* why NCCL cannot be told the tree of its members; NULL: it can */
 } ExportGuest;
 
 /* A GPU, or a companion of one function. */
@@ -52,6 +78,7 @@ typedef struct Export {
 /* What a format speaks of, and so what its arguments are. */
 typedef enum ExportSubject {
 	SUBJECT_DOMAIN,	       /* DOMAIN: the GPUs that it has */
+	SUBJECT_TREE,	       /* the same, whose tree must be known */
 	SUBJECT_GROUPS,	       /* [GROUP]: one, or all of the host */
 	SUBJECT_HOST,	       /* all of the host */
 	SUBJECT_MACHINE_GROUP, /* VMID GROUP: one, for a machine that has a number */
@@ -98,6 +125,10 @@ char *export_word(const char *text);
 /* The same in capitals. */
 char *export_capitals(const char *text);
 
+/* Sorts members as the host has them: by node, then by the switches above. */
+void export_sort_members(ExportGuest *guest);
+
 /* Formats that take a file of their own. */
 void export_cloud_init(FILE *to, const Export *e);
 void export_nova(FILE *to, const Export *e);
+void export_nccl(FILE *to, const Export *e);

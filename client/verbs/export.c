@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `gpupass export`: what a guest, or another tool, should be told about GPUs. */
 
-#include "export/export.h"
 #include "base/text.h"
 #include "bus/bus.h"
 #include "model/model.h"
@@ -261,6 +260,7 @@ static int check_arguments(Client *c, const ExportFormat *format, char *const *a
 		const char *usage;
 	} subjects[] = {
 		[SUBJECT_DOMAIN] = { 1, 1, " DOMAIN" },
+		[SUBJECT_TREE] = { 1, 1, " DOMAIN" },
 		[SUBJECT_GROUPS] = { 0, 1, " [GROUP]" },
 		[SUBJECT_HOST] = { 0, 0, "" },
 		[SUBJECT_MACHINE_GROUP] = { 2, 2, " VMID GROUP" },
@@ -327,8 +327,16 @@ static int load(Client *c, const ExportFormat *format, char *const *arguments, s
 
 	if (r != 0)
 		return r;
-	if (format->subject == SUBJECT_DOMAIN)
-		return load_guest(c, w, arguments[0], &e->guest);
+	if (format->subject == SUBJECT_DOMAIN || format->subject == SUBJECT_TREE) {
+		r = load_guest(c, w, arguments[0], &e->guest);
+		if (r == 0)
+			r = guest_tree_load(c, w, &e->guest);
+		if (r != 0 || !e->guest.treeless || format->subject == SUBJECT_DOMAIN)
+			return r;
+		return client_error(c, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+				    "NCCL cannot be told the tree of %s: %s", arguments[0],
+				    e->guest.treeless);
+	}
 	/* The group stands last. */
 	r = load_groups(c, format, w, n_arguments > 0 ? arguments[n_arguments - 1] : NULL, e);
 	return r == 0 ? check_numbers(c, format, e) : r;

@@ -5,7 +5,6 @@
 
 #include "base/host-name.h"
 #include "base/text.h"
-#include "export/export.h"
 #include "util/xalloc.h"
 
 /* Longer arguments name nothing that exists: libvirt and the daemon have shorter limits. */

@@ -4,6 +4,7 @@
 
 #include "base/client.h"
 #include "base/columns.h"
+#include "export/export.h"
 #include "model/model.h"
 
 /* What a verb does with its arguments. Returns an exit code, or a negative errno
@@ -42,6 +43,12 @@ const ColumnKind *jobs_columns(size_t *ret_n);
 int verbs_dispatch(Client *c);
 
 /* ---- what verbs have of each other ---- */
+
+/*
+ * The members of the domain's groups in the host's tree, as export prints it for NCCL; or why not
+ * in guest->treeless. Returns an exit code, or a negative errno.
+ */
+int guest_tree_load(Client *c, const World *w, ExportGuest *guest);
 
 /*
  * The groups of the domain that the word means, if it has several; otherwise only the word, and the

@@ -150,15 +150,20 @@ static int get_topology(Call *call)
 	const Manager *m = call->face->manager;
 	const Inventory *inventory = manager_inventory(m);
 	_cleanup_free_ char *json = NULL;
+	const GpuHealth *healths;
+	size_t n;
 
 	if (!inventory)
 		return -EAGAIN; /* as above */
+	healths = manager_gpu_healths(m, &n);
 	json = topology_to_json(&(TopologyFacts){
 		.snapshot = inventory->snapshot,
 		.gpus = inventory->gpus,
 		.groups = inventory->groups,
 		.uses = manager_uses(m),
 		.host = inventory->facts,
+		.healths = healths,
+		.n_healths = n,
 	});
 	return sd_bus_reply_method_return(call->message, "s", json);
 }

@@ -18,6 +18,12 @@ const GpuHealth *manager_gpu_health(const Manager *m, const Bdf *lead)
 	return gpu_healths_find(m->health, m->n_health, lead);
 }
 
+const GpuHealth *manager_gpu_healths(const Manager *m, size_t *ret_n)
+{
+	*ret_n = m->n_health;
+	return m->health;
+}
+
 /* While a job moves or resets a board, it reads all ones, which says nothing about its health. */
 static bool in_hand(const Manager *m, const Gpu *gpu)
 {
@@ -54,6 +60,26 @@ static void log_lost(const Manager *m, const Bdf *lead, const GpuHealth *before,
 	}
 }
 
+/* What it can do stays known while it sleeps, and is not read. */
+static void keep_config(const PcieConfig *before, PcieConfig *now)
+{
+	if (now->read || !before)
+		return;
+	now->speed_max = before->speed_max;
+	now->width_max = before->width_max;
+}
+
+static void keep_links(const GpuHealth *before, GpuHealth *now)
+{
+	keep_config(&before->config, &now->config);
+	for (size_t i = 0; i < now->n_ports; i++) {
+		const HealthPort *port =
+			BDF_FIND(before->ports, before->n_ports, &now->ports[i].bdf);
+
+		keep_config(port ? &port->config : NULL, &now->ports[i].config);
+	}
+}
+
 void manager_merge_health(Manager *m, GpuHealth *items, size_t n)
 {
 	const GpuSet *gpus = m->inventory ? m->inventory->gpus : NULL;
@@ -70,6 +96,8 @@ void manager_merge_health(Manager *m, GpuHealth *items, size_t n)
 			continue;
 		if (from == new)
 			log_lost(m, bdf, old, new);
+		if (from == new &&old)
+			keep_links(old, new);
 		merged[n_merged++] = *from;
 		*from = (GpuHealth){ 0 }; /* moved */
 	}

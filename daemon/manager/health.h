@@ -15,6 +15,8 @@ void manager_look_at_health(Manager *m);
 void manager_asked(Manager *m);
 /* As it was last read; NULL: not yet. */
 const GpuHealth *manager_gpu_health(const Manager *m, const Bdf *lead);
+/* All of them. */
+const GpuHealth *manager_gpu_healths(const Manager *m, size_t *ret_n);
 /* Replaces older readings by these, and drops readings of a GPU that is gone, or that a job works
  * on by now. Takes the items. */
 void manager_merge_health(Manager *m, GpuHealth *items, size_t n);

@@ -362,7 +362,8 @@ GPU_PROPERTY("Health", STRING, health, CHANGES, MAY)
 GPU_PROPERTY("HealthReason", STRING, health_reason, CHANGES, MAY)
 /*
  * Speed ("16 GT/s") and lanes of the PCI Express link, and the most that the board can do. Empty
- * and 0 while the GPU is not in D0: reading would wake it, or return nonsense.
+ * and 0 while the GPU is not in D0: reading would wake it, or return nonsense. What it can do stays
+ * as it was last read.
  */
 GPU_PROPERTY("LinkSpeed", STRING, link_speed, CHANGES, MAY)
 GPU_PROPERTY("MaxLinkSpeed", STRING, max_link_speed, CHANGES, MAY)

@@ -2,6 +2,7 @@
 /* What a domain uses: read from its XML, and merged from what runs and what is defined. */
 #include <search.h>
 
+#include "core/domain/guest-bus.h"
 #include "core/domain/ref.h"
 #include "core/domain/xml-tree.h"
 #include "core/domain/xml.h"
@@ -234,6 +235,8 @@ static void domain_use_merge(DomainUse *use, void **known, const DomainHostdev *
 	if (hostdev->live) {
 		there->has_guest = hostdev->has_guest;
 		there->guest = hostdev->guest;
+		there->seen = hostdev->seen;
+		memcpy(there->path, hostdev->path, sizeof(there->path));
 	}
 	there->config |= hostdev->config;
 	there->managed |= hostdev->managed;
@@ -310,6 +313,18 @@ static void merge_part(DomainUse *use, DomainUse *part, bool live)
 		domain_use_add_unclear(use, part->unclear);
 }
 
+static void find_in_guest(const DomainXml *xml, DomainUse *part)
+{
+	GuestBus buses[GUEST_BUSES];
+
+	if (part->n_hostdevs == 0)
+		return;
+	guest_buses_read(xml, buses);
+	for (size_t i = 0; i < part->n_hostdevs; i++)
+		if (part->hostdevs[i].has_guest)
+			guest_buses_find(buses, &part->hostdevs[i]);
+}
+
 static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool live,
 				   Problem **ret_problem)
 {
@@ -318,6 +333,7 @@ static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool li
 
 	if (read_hostdevs(xml, &part, &bad) < 0)
 		return refuse_address(xml, bad, ret_problem);
+	find_in_guest(xml, &part);
 	xml_read_arguments(xml, &part);
 	/* libvirt takes no mdev without a UUID, and writes it in lower case. */
 	for (xmlNode *i = xml_devices(xml); i; i = xml_next(i))

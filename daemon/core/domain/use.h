@@ -14,6 +14,8 @@
 
 /* "02:00:00:00:00:00" */
 #define DOMAIN_MAC_TEXT_MAX 18
+/* "fa/00.0/00.0/00.0/00.0/00.0/00.0", below two switches */
+#define DOMAIN_PATH_TEXT_MAX 48
 
 typedef struct DomainHostdev {
 	Bdf bdf;
@@ -21,7 +23,13 @@ typedef struct DomainHostdev {
 	bool config;  /* in the definition */
 	bool managed; /* managed='yes': libvirt binds it */
 	bool has_guest;
-	Bdf guest;     /* its address in the running guest, from libvirt's XML */
+	Bdf guest; /* its address in the running guest, from libvirt's XML */
+	/*
+	 * The same as the guest sees it (guest-bus.h). `path`: its root bus, then slot and function
+	 * of each bridge, and its own; "": both are not known
+	 */
+	Bdf seen;
+	char path[DOMAIN_PATH_TEXT_MAX];
 	bool argument; /* an argument for QEMU names it, or an override: past libvirt */
 	bool maybe;    /* it gets this one or another: a mapping of Proxmox VE with alternatives */
 	/* Of an <interface>, by its definition if it has one: what libvirt sets. "": it is none */

@@ -48,6 +48,32 @@ static size_t n_nodes(const TopologyFacts *facts)
 	return facts->host ? facts->host->n_nodes : 0;
 }
 
+/* ---- links ---- */
+
+/* What the function can do, whatever its link does now; NULL: it was not read. */
+static const PcieConfig *find_config(const TopologyFacts *facts, const Bdf *bdf)
+{
+	for (size_t i = 0; i < facts->n_healths; i++) {
+		const GpuHealth *health = &facts->healths[i];
+		const HealthPort *port = BDF_FIND(health->ports, health->n_ports, bdf);
+
+		if (port && port->config.speed_max > 0)
+			return &port->config;
+		if (bdf_equal(&health->bdf, bdf) && health->config.speed_max > 0)
+			return &health->config;
+	}
+	return NULL;
+}
+
+static void add_link(json_t *object, const TopologyFacts *facts, const Bdf *bdf)
+{
+	const PcieConfig *config = find_config(facts, bdf);
+
+	json_set(object, "max_link_speed",
+		 json_string_or_null(config ? pcie_speed_name(config->speed_max) : NULL));
+	json_set(object, "max_link_width", json_integer(config ? config->width_max : 0));
+}
+
 /* ---- bridges ---- */
 
 /*
@@ -64,23 +90,25 @@ static const char *bridge_kind(const PciFunction *device, size_t depth)
 	return depth + 1 < device->n_upstream ? "upstream-port" : "bridge";
 }
 
-static json_t *bridge_to_json(const PciSnapshot *snapshot, const PciFunction *device, size_t depth)
+static json_t *bridge_to_json(const TopologyFacts *facts, const PciFunction *device, size_t depth)
 {
 	const Bdf *bdf = &device->upstream[depth];
-	const PciFunction *bridge = pci_snapshot_find(snapshot, bdf);
+	const PciFunction *bridge = pci_snapshot_find(facts->snapshot, bdf);
+	json_t *o;
 
-	return json_build("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "address", BDF_TEXT(bdf),
-			  "kind", bridge_kind(device, depth), "parent",
-			  depth > 0 ? json_text(BDF_TEXT(&device->upstream[depth - 1]))
-				    : json_null(),
-			  "vendor_id", bridge ? hex(bridge->vendor, 4) : json_null(), "device_id",
-			  bridge ? hex(bridge->device, 4) : json_null(), "driver",
-			  json_string_or_null(bridge ? bridge->driver : NULL), "iommu_group",
-			  number(bridge ? bridge->iommu_group : IOMMU_GROUP_NONE), "numa_node",
-			  number(bridge ? bridge->numa_node : NUMA_NODE_NONE));
+	o = json_build("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "address", BDF_TEXT(bdf), "kind",
+		       bridge_kind(device, depth), "parent",
+		       depth > 0 ? json_text(BDF_TEXT(&device->upstream[depth - 1])) : json_null(),
+		       "vendor_id", bridge ? hex(bridge->vendor, 4) : json_null(), "device_id",
+		       bridge ? hex(bridge->device, 4) : json_null(), "driver",
+		       json_string_or_null(bridge ? bridge->driver : NULL), "iommu_group",
+		       number(bridge ? bridge->iommu_group : IOMMU_GROUP_NONE), "numa_node",
+		       number(bridge ? bridge->numa_node : NUMA_NODE_NONE));
+	add_link(o, facts, bdf);
+	return o;
 }
 
-static json_t *bridges_to_json(const PciSnapshot *snapshot, const Devices *devices)
+static json_t *bridges_to_json(const TopologyFacts *facts, const Devices *devices)
 {
 	json_t *a = json_array();
 
@@ -89,7 +117,7 @@ static json_t *bridges_to_json(const PciSnapshot *snapshot, const Devices *devic
 			if (!SOME_OF(devices->items, i,
 				     bdf_in(&devices->items[i]->upstream[k], it->upstream,
 					    it->n_upstream)))
-				json_append(a, bridge_to_json(snapshot, devices->items[i], k));
+				json_append(a, bridge_to_json(facts, devices->items[i], k));
 	return a;
 }
 
@@ -121,18 +149,25 @@ static json_t *nvlink_to_json(const Board *board)
 			  board ? board->links : 0, "group_size", board ? board->group_size : 0);
 }
 
-/* All domains that have a function of the GPU, with or without gpupass. */
-static json_t *holders_to_json(const DomainUses *uses, const Gpu *gpu)
+/* All domains that have one of the functions, with or without gpupass. */
+static json_t *holders_to_json(const DomainUses *uses, const PciFunction *lead,
+			       const PciFunction *const *functions, size_t n)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; uses && i < uses->n_items; i++)
-		if (SOME_OF(gpu->functions, gpu->n_functions,
-			    domain_use_hostdev(&uses->items[i], &it->bdf)))
-			json_append(a, json_build("{s:o, s:o, s:b}", "name",
-						  json_string_or_null(uses->items[i].name), "uuid",
-						  json_string_or_null(uses->items[i].uuid),
-						  "active", uses->items[i].active));
+	for (size_t i = 0; uses && i < uses->n_items; i++) {
+		const DomainUse *use = &uses->items[i];
+		const DomainHostdev *first = domain_use_hostdev(use, &lead->bdf);
+		const char *path = first && *first->path ? first->path : NULL;
+
+		if (SOME(functions, n, domain_use_hostdev(use, &(*it)->bdf)))
+			json_append(a, json_build("{s:o, s:o, s:b, s:s?, s:s?}", "name",
+						  json_string_or_null(use->name), "uuid",
+						  json_string_or_null(use->uuid), "active",
+						  use->active, "guest_address",
+						  path ? BDF_TEXT(&first->seen) : NULL,
+						  "guest_path", path));
+	}
 	return a;
 }
 
@@ -141,8 +176,9 @@ static json_t *gpu_to_json(const TopologyFacts *facts, const Gpu *gpu)
 	const PciFunction *lead = gpu->lead;
 	const Group *group = group_set_find_gpu(facts->groups, &lead->bdf);
 	_cleanup_free_ char *model = gpu_model(gpu);
+	json_t *o;
 
-	return json_build(
+	o = json_build(
 		"{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o,"
 		" s:o, s:o, s:o}",
 		"address", BDF_TEXT(&lead->bdf), "model", model, "vendor_id", hex(lead->vendor, 4),
@@ -153,8 +189,10 @@ static json_t *gpu_to_json(const TopologyFacts *facts, const Gpu *gpu)
 		json_string_or_null(lead->power_state), "boot_vga", lead->boot_vga, "functions",
 		JSON_ARRAY(gpu->functions, gpu->n_functions, function_to_json(*it)),
 		"upstream_path", path_to_json(lead), "nvlink", nvlink_to_json(gpu->board),
-		"domains", holders_to_json(facts->uses, gpu), "group",
-		json_string_or_null(group ? group->name : NULL));
+		"domains", holders_to_json(facts->uses, lead, gpu->functions, gpu->n_functions),
+		"group", json_string_or_null(group ? group->name : NULL));
+	add_link(o, facts, &lead->bdf);
+	return o;
 }
 
 /* ---- companions ---- */
@@ -223,15 +261,18 @@ static json_t *companions_to_json(const TopologyFacts *facts, const Devices *dev
 		const PciFunction *f = devices->items[i];
 		const Group *group = group_set_find_gpu(facts->groups, &f->bdf);
 
-		json_append(a, json_build("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-					  "address", BDF_TEXT(&f->bdf), "kind",
-					  member_kind_to_string(devices->kinds[i]), "vendor_id",
-					  hex(f->vendor, 4), "device_id", hex(f->device, 4),
-					  "driver", json_string_or_null(f->driver), "iommu_group",
-					  number(f->iommu_group), "numa_node", number(f->numa_node),
-					  "upstream_path", path_to_json(f), "group",
-					  json_string_or_null(group ? group->name : NULL),
-					  "distances", distances_to_json(facts, devices, i)));
+		json_append(
+			a,
+			json_build("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+				   "address", BDF_TEXT(&f->bdf), "kind",
+				   member_kind_to_string(devices->kinds[i]), "vendor_id",
+				   hex(f->vendor, 4), "device_id", hex(f->device, 4), "class",
+				   hex(f->class_code, 6), "driver", json_string_or_null(f->driver),
+				   "iommu_group", number(f->iommu_group), "numa_node",
+				   number(f->numa_node), "upstream_path", path_to_json(f),
+				   "domains", holders_to_json(facts->uses, f, &f, 1), "group",
+				   json_string_or_null(group ? group->name : NULL), "distances",
+				   distances_to_json(facts, devices, i)));
 	}
 	return a;
 }
@@ -348,8 +389,8 @@ char *topology_to_json(const TopologyFacts *facts)
 		json_string_or_null(facts->host ? facts->host->name : NULL), "iommu",
 		facts->snapshot->iommu, "taken_usec", (json_int_t)facts->snapshot->taken_usec,
 		"nvswitches", (int)facts->gpus->n_nvswitches, "numa_nodes",
-		nodes_to_json(facts->host), "bridges", bridges_to_json(facts->snapshot, &devices),
-		"gpus", JSON_ARRAY(facts->gpus->gpus, facts->gpus->n_gpus, gpu_to_json(facts, it)),
+		nodes_to_json(facts->host), "bridges", bridges_to_json(facts, &devices), "gpus",
+		JSON_ARRAY(facts->gpus->gpus, facts->gpus->n_gpus, gpu_to_json(facts, it)),
 		"companions", companions_to_json(facts, &devices), "groups",
 		JSON_ARRAY(facts->groups->items, facts->groups->n_items, group_to_json(it)),
 		"iommu_groups", iommu_groups_to_json(facts), "pairs", pairs_to_json(facts));

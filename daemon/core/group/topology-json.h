@@ -8,15 +8,18 @@
 #pragma once
 
 #include "core/domain/use.h"
+#include "core/facts/health.h"
 #include "core/group/group.h"
 #include "core/pci/host-facts.h"
 
 typedef struct TopologyFacts {
 	const PciSnapshot *snapshot;
 	const GpuSet *gpus;
-	const GroupSet *groups; /* observed */
-	const DomainUses *uses; /* NULL: not known */
-	const HostFacts *host;	/* NULL: not known */
+	const GroupSet *groups;	  /* observed */
+	const DomainUses *uses;	  /* NULL: not known */
+	const HostFacts *host;	  /* NULL: not known */
+	const GpuHealth *healths; /* which have the links of GPUs, and of the ports above */
+	size_t n_healths;
 } TopologyFacts;
 
 char *topology_to_json(const TopologyFacts *facts);

@@ -6,10 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "manager/health.h"
 #include "manager/manager-rig.h"
 #include "manager/state.h"
 #include "rig/bdf.h"
 #include "util/file.h"
+#include "util/grow.h"
 #include "util/text.h"
 
 ON_A_MANAGER(without_libvirt_the_picture_has_groups_and_says_what_is_not_known)
@@ -62,6 +64,39 @@ ON_A_READY_MANAGER(a_group_that_a_job_has_is_moving_and_not_assignable)
 	job->ended = true;
 	manager_observe(rig->manager);
 	expect(rig, "pair0", GROUP_FREE, NULL, true);
+}
+
+/* Asleep, or awake with these lanes, below a port that is alike. */
+static void add_health(ManagerRig *rig, unsigned lanes)
+{
+	const PcieConfig config = { .read = lanes > 0,
+				    .speed_max = lanes ? 4 : 0,
+				    .width_max = lanes };
+	GpuHealth *health = xcalloc(1, sizeof(*health));
+
+	*health = (GpuHealth){ .bdf = bdf_of("0000:41:00.0"), .config = config };
+	*GROW(health->ports, health->n_ports) =
+		(HealthPort){ .bdf = bdf_of("0000:40:01.1"), .config = config };
+	manager_merge_health(rig->manager, health, 1);
+}
+
+ON_A_READY_MANAGER(what_a_link_can_do_stays_known_while_its_board_sleeps)
+{
+	static const struct {
+		unsigned lanes, known;
+	} rows[] = { { 16, 16 }, { 0, 16 }, { 0, 16 }, { 8, 8 }, { 0, 8 } };
+	const Bdf bdf = bdf_of("0000:41:00.0");
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		const GpuHealth *health;
+
+		add_health(rig, rows[i].lanes);
+		health = manager_gpu_health(rig->manager, &bdf);
+		assert_int_equal(health->config.width_max, rows[i].known);
+		assert_int_equal(health->ports[0].config.width_max, rows[i].known);
+		assert_int_equal(health->ports[0].config.speed_max, 4);
+		assert_int_equal(health->config.read, rows[i].lanes > 0);
+	}
 }
 
 ON_A_READY_MANAGER(a_quarantined_group_says_why_and_is_not_assignable)

@@ -8,6 +8,7 @@
 typedef struct Scene {
 	HostModel model;
 	HostFacts *facts;
+	GpuHealth health; /* of one GPU; all 0: of none */
 } Scene;
 
 static inline _unused_ void scene_bridge(Scene *s, const char *bdf, int numa)
@@ -296,6 +297,15 @@ static inline _unused_ void scene_join(Scene *s, const char *name, MemberKind ki
 
 static inline _unused_ void scene_companions_after(Scene *s)
 {
+	DomainHostdev *hostdev = &s->model.uses->items[0].hostdevs[0];
+
+	s->health =
+		(GpuHealth){ .bdf = hostdev->bdf, .config = { .speed_max = 5, .width_max = 16 } };
+	*GROW(s->health.ports, s->health.n_ports) =
+		(HealthPort){ .bdf = bdf_of("0000:02:00.0"),
+			      .config = { .speed_max = 4, .width_max = 8 } };
+	hostdev->seen = bdf_of("0000:05:00.0");
+	snprintf(hostdev->path, sizeof(hostdev->path), "00/02.3/00.0");
 	scene_join(s, "pair0", MEMBER_NIC, "0000:06:00.0");
 	scene_join(s, "pair1", MEMBER_VF, "0000:85:00.1");
 }
@@ -335,8 +345,11 @@ static inline _unused_ char *scene_document(const SceneRow *row)
 		.groups = s.model.groups,
 		.uses = s.model.uses,
 		.host = s.facts,
+		.healths = &s.health,
+		.n_healths = 1,
 	});
 	assert_non_null(json);
+	gpu_health_clear(&s.health);
 	host_done(&s.model);
 	host_facts_free(s.facts);
 	return json;

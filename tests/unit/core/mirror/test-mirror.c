@@ -578,6 +578,28 @@ static size_t members_of(const HostModel *h, const PciFunction *members[MEMBERS_
 	return n;
 }
 
+/* What looks at the domain later finds each member where the tree says. */
+static void expect_seen(DomainXml *xml, const MirrorTree *tree, const PciFunction *const *members,
+			size_t n)
+{
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *text = NULL;
+	DomainXmlGpu gpus[MEMBERS_MAX] = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		gpus[i] = (DomainXmlGpu){ .functions = { members[i]->bdf }, .n_functions = 1 };
+	assert_int_equal(domain_xml_add_group(xml, "all", gpus, n, tree, &problem), 0);
+	text = domain_xml_to_text(xml);
+	assert_int_equal(domain_use_from_xml(NULL, text, &use, &problem), 0);
+	for (size_t i = 0; i < n; i++) {
+		const DomainHostdev *hostdev = domain_use_hostdev(&use, &members[i]->bdf);
+
+		assert_true(*hostdev->path != '\0');
+		assert_true(bdf_equal(&hostdev->seen, &mirror_tree_member(tree, i)->guest));
+	}
+}
+
 /* A tree that was read has its members behind all controllers. */
 static const MirrorNode *same_place(const MirrorTree *tree, const MirrorNode *of)
 {
@@ -650,6 +672,7 @@ static char *describe(const HostModel *h, const char *host)
 	expect_sound(host, tree);
 	expect_same_distances(host, tree, members, facts.n_members, facts.n_nodes);
 	expect_read_back(host, xml, tree, members, facts.n_members);
+	expect_seen(xml, tree, members, facts.n_members);
 	f = open_memstream(&text, &size);
 	for (size_t i = 0; i < tree->n_nodes; i++)
 		print_node(f, tree, &tree->nodes[i]);

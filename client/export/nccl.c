@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * NCCL's file of a guest's topology, by the rules of its reader: src/graph/xml.cc of NVIDIA/nccl.
+ * One blank between attributes, no tabs, no declaration of XML. What is left out NCCL finds in the
+ * guest, such as the links between GPUs, and of a NIC the speed of its link.
+ */
+#include "base/text.h"
+#include "export/export.h"
+#include "util/xalloc.h"
+
+/*
+ * NUMA nodes that no guest has: NCCL takes the processors of a node of this number in the guest,
+ * and finds none. The host's numbers may be those of others there.
+ */
+#define NODES_FROM 100
+
+static size_t shared_switches(const ExportMember *a, const ExportMember *b)
+{
+	size_t n = 0;
+
+	while (n < a->n_switches && n < b->n_switches &&
+	       bdf_equal(&a->switches[n].host, &b->switches[n].host))
+		n++;
+	return n;
+}
+
+static int compare_members(const void *one, const void *other)
+{
+	const ExportMember *a = one, *b = other;
+	size_t n = shared_switches(a, b);
+
+	if (a->numa_node != b->numa_node)
+		return a->numa_node < b->numa_node ? -1 : 1;
+	if (n < a->n_switches && n < b->n_switches)
+		return bdf_compare(&a->switches[n].host, &b->switches[n].host);
+	if (a->n_switches != b->n_switches)
+		return a->n_switches < b->n_switches ? -1 : 1;
+	return bdf_compare(&a->guest, &b->guest);
+}
+
+void export_sort_members(ExportGuest *guest)
+{
+	if (guest->n_members > 1)
+		qsort(guest->members, guest->n_members, sizeof(ExportMember), compare_members);
+}
+
+static void print_link(FILE *to, const ExportLink *link)
+{
+	static const char *const speeds[] = { NULL, "2.5", "5.0", "8.0", "16.0", "32.0", "64.0" };
+
+	if (link->speed > 0 && link->speed < ELEMENTS(speeds))
+		fprintf(to, " link_speed=\"%s GT/s PCIe\"", speeds[link->speed]);
+	if (link->width > 0)
+		fprintf(to, " link_width=\"%u\"", link->width);
+}
+
+/* "ffff:ff:01.0": no guest has one of that address. */
+static void print_switch(FILE *to, size_t depth, const ExportSwitch *one, unsigned number)
+{
+	fprintf(to, "%*s<pci busid=\"ffff:ff:%02x.%x\" class=\"0x060400\"", (int)(4 + 2 * depth),
+		"", 1 + number / 8, number % 8);
+	print_link(to, &one->link);
+	fputs(">\n", to);
+}
+
+static void print_member(FILE *to, const ExportMember *member)
+{
+	fprintf(to, "%*s<pci busid=\"%s\" class=\"0x%06x\"", (int)(4 + 2 * member->n_switches), "",
+		BDF_TEXT(&member->guest), member->class_code);
+	print_link(to, &member->link);
+	fputs("/>\n", to);
+}
+
+static void close_switches(FILE *to, size_t from, size_t down_to)
+{
+	while (from-- > down_to)
+		fprintf(to, "%*s</pci>\n", (int)(4 + 2 * from), "");
+}
+
+void export_nccl(FILE *to, const Export *e)
+{
+	const ExportGuest *guest = &e->guest;
+	const ExportMember *before = NULL;
+	unsigned number = 0;
+
+	fputs("<system version=\"1\">\n", to);
+	EACH (const ExportMember, member, guest->members, guest->n_members) {
+		size_t shared = 0;
+
+		if (before && before->numa_node == member->numa_node)
+			shared = shared_switches(before, member);
+		if (before)
+			close_switches(to, before->n_switches, shared);
+		if (!before || before->numa_node != member->numa_node)
+			fprintf(to, "%s  <cpu numaid=\"%d\">\n", before ? "  </cpu>\n" : "",
+				member->numa_node < 0 ? -1 : NODES_FROM + member->numa_node);
+		for (size_t i = shared; i < member->n_switches; i++)
+			print_switch(to, i, &member->switches[i], number++);
+		print_member(to, member);
+		before = member;
+	}
+	if (before)
+		close_switches(to, before->n_switches, 0);
+	fputs("  </cpu>\n</system>\n", to);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where a guest finds its devices. libvirt's addresses name a bus by the index of its controller; a
+ * guest names it by the number that its firmware gave. Where q35 has a device below its root buses
+ * is certain; which numbers the buses between get, is an expectation: SeaBIOS
+ * (pci_bios_init_bus_rec()) and EDK II (PciScanBus()) number each bridge as they find it, depth
+ * first, and reserve no numbers unless a port asks for them.
+ */
+#pragma once
+
+#include "core/domain/xml-tree.h"
+
+#define GUEST_BUSES 256
+
+/* A controller of PCI, in the place of its index. */
+typedef struct GuestBus {
+	bool is_root;
+	const xmlNode *controller; /* NULL: there is none of this index, or two */
+	Bdf at;			   /* of others: its bus is the index of that above it */
+	int number;		   /* in the guest; -1: not known */
+} GuestBus;
+
+/* Without any number for a machine that is not q35, or has bridges that libvirt does not know. */
+void guest_buses_read(const DomainXml *xml, GuestBus ret[GUEST_BUSES]);
+
+/* Fills what follows ->guest, which is known. */
+void guest_buses_find(const GuestBus buses[GUEST_BUSES], DomainHostdev *hostdev);
