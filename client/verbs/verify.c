@@ -155,6 +155,16 @@ static bool lacks_peers(const json_t *peers)
 	       strcmp(verdict, "not-used") != 0;
 }
 
+/* ---- what the guest sees of PCI Express, and what NCCL makes of it ---- */
+
+static void print_topology(Client *c, const json_t *topology)
+{
+	print_member(c, topology, "seen", "Topology");
+	print_member(c, topology, "file_told", "NCCL's file");
+	print_member(c, topology, "nccl", "NCCL");
+	print_member(c, topology, "remedy", "Remedy");
+}
+
 /* ---- the links ---- */
 
 static const char *item(const json_t *object, const char *key, size_t i)
@@ -206,6 +216,7 @@ static void print_text(Client *c, const json_t *document)
 	print_member(c, document, "remedy", "Remedy");
 	print_member(c, document, "note", "Note");
 	print_guest_report(c, json_object_get(document, "guest_report"));
+	print_topology(c, json_object_get(document, "topology"));
 	print_workload(c, json_object_get(document, "workload"));
 	print_peers(c, json_object_get(document, "peer_access"));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/verify.h"
 
+#include "core/domain/guest-path.h"
 #include "job/prepare.h"
 #include "job/select.h"
 #include "util/clock.h"
@@ -182,7 +183,7 @@ static void diagnose(const JobPlace *place, Verification *v, uint64_t deadline)
 
 /* ---- what is looked at after the links: none of it changes the verdict ---- */
 
-/* The guest is only asked to print two small files. */
+/* The guest is only asked to print small files. */
 #define REPORT_USEC (10 * USEC_PER_SEC)
 
 /* The agent has run programs, and has not fallen silent meanwhile. */
@@ -224,9 +225,57 @@ static GuestReport *read_guest_report(const JobPlace *place, const VerifyInput *
 	guest_run(place, input->domain_uuid, guest_report_commands, GUEST_REPORT_RUNS,
 		  soon < deadline ? soon : deadline, runs);
 	found = guest_report_judge(runs, input->domain_uuid, now_realtime());
-	for (size_t i = 0; i < GUEST_REPORT_RUNS; i++)
-		guest_run_clear(&runs[i]);
+	clear_runs(runs, GUEST_REPORT_RUNS);
 	return found;
+}
+
+/* Where the guest sees each member, by the XML that it runs with; NULL: not known. */
+static char **guest_paths(const VirtDomain *domain, const PciFunction *const *members, size_t n)
+{
+	_cleanup_(problem_freep) Problem *ignored = NULL;
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	char **paths = xcalloc(n + 1, sizeof(char *));
+
+	if (domain->live_xml && domain_xml_skim(domain->live_xml, &xml, &ignored) == 0)
+		for (size_t i = 0; i < n; i++)
+			paths[i] = domain_xml_guest_path(xml, &members[i]->bdf);
+	return paths;
+}
+
+static GuestTopology *look_at_topology(const JobPlace *place, const Verification *v,
+				       uint64_t deadline)
+{
+	const HostFacts *host = v->found->inventory->facts;
+	const Assignment *assignment =
+		assignments_find_group(v->found->assignments, v->found->group->name);
+	uint64_t soon = now_monotonic() + REPORT_USEC;
+	TopologyInput input = { .verify = &v->input, .n_nodes = host ? host->n_nodes : 0 };
+	GuestRun runs[SIGHT_RUNS] = { 0 };
+	GuestTopology *topology;
+	_cleanup_free_ const PciFunction **members = NULL;
+	GpuHealth *health = NULL;
+	char **paths;
+
+	if (!agent_answers(v->report))
+		return NULL;
+	guest_run(place, v->input.domain_uuid, sight_commands, SIGHT_RUNS,
+		  soon < deadline ? soon : deadline, runs);
+	members = group_leads(v->found->group, &input.n_members);
+	paths = guest_paths(v->found->domain, members, input.n_members);
+	if (place->health)
+		health_look(place->health, place->host, members, input.n_members, &health);
+	input.mirror = assignment && assignment->topology == TOPOLOGY_MIRROR;
+	input.members = members;
+	input.paths = paths;
+	input.health = health;
+	input.n_health = health ? input.n_members : 0;
+	topology = guest_topology_judge(&input, runs);
+	for (size_t i = 0; i < input.n_members; i++)
+		free(paths[i]);
+	free(paths);
+	gpu_healths_free(health, input.n_health);
+	clear_runs(runs, SIGHT_RUNS);
+	return topology;
 }
 
 static Workload *measure(const JobPlace *place, const VerifyInput *input,
@@ -338,6 +387,7 @@ static int ask_guest(const JobPlace *place, const JobRequest *request, Verificat
 		return r;
 	diagnose(place, v, deadline);
 	v->guest_report = read_guest_report(place, &v->input, v->report, deadline);
+	v->topology = look_at_topology(place, v, deadline);
 	/* What measures keeps the guest's GPUs busy for minutes. */
 	r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0)
@@ -370,6 +420,7 @@ int verification_run(const JobPlace *place, const JobRequest *request, Verificat
 	v->json = verify_report_to_json(
 		v->report, &v->input, v->found->domain->uuid, v->asked_usec,
 		v->guest_report ? guest_report_to_json(v->guest_report) : NULL,
+		v->topology ? json_struct_write(guest_topology_members, v->topology) : NULL,
 		v->workload ? workload_to_json(v->workload, v->report) : NULL,
 		v->peers ? peer_test_to_json(v->peers) : NULL);
 	return 0;

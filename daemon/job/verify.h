@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/verify/guest-report.h"
+#include "core/verify/guest-topology.h"
 #include "core/verify/measure.h"
 #include "core/verify/peer-test.h"
 #include "core/verify/verify.h"
@@ -31,6 +32,7 @@ typedef struct Verification {
 	uint64_t asked_usec;	       /* CLOCK_REALTIME */
 	VerifyReport *report;
 	GuestReport *guest_report; /* NULL: not looked for */
+	GuestTopology *topology;   /* likewise */
 	Workload *workload;	   /* NULL: not asked for */
 	size_t n_cliques;	   /* GPUs of the group that the running guest has in the clique */
 	PeerTest *peers;	   /* NULL: the domain is not to have peer access */

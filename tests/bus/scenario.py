@@ -211,7 +211,7 @@ def verdict(word, **members):
                  for a in ("0000:a1:00.0", "0000:c1:00.0")],
         "links": [{"gpus": ["0000:a1:00.0", "0000:c1:00.0"], "verdict": word, "cause": "none",
                    "reason": None, "paths": [path, path], "peer_to_peer": ["OK", "OK"]}],
-        "guest_report": None, "workload": None,
+        "guest_report": None, "topology": None, "workload": None,
     }
     found.update(members)
     return found

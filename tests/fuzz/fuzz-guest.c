@@ -5,6 +5,7 @@
  */
 #include "core/verify/bandwidth.h"
 #include "core/verify/guest-report.h"
+#include "core/verify/guest-topology.h"
 #include "core/verify/measure.h"
 #include "core/verify/peer-test.h"
 #include "core/verify/verify.h"
@@ -110,7 +111,7 @@ static void judge(const char *text, size_t size, size_t which)
 	}
 	report = verify_judge(&input, runs);
 	EXPECT(report->verdict != VERDICT_VERIFIED && report->reason && report->remedy);
-	json = verify_report_to_json(report, &input, "uuid", 1, NULL, NULL, NULL);
+	json = verify_report_to_json(report, &input, "uuid", 1, NULL, NULL, NULL, NULL);
 	EXPECT(json);
 	free(json);
 	verify_report_free(report);
@@ -211,6 +212,30 @@ static void report_of(const char *text, size_t size)
 	guest_report_free(report);
 }
 
+/* A pair's sysfs, or its file for NCCL: what is told has the host's addresses and our own words. */
+static void topology_of(const char *text)
+{
+	static const PciFunction gpu = { .bdf = { .bus = 1 }, .class_code = 0x030200 },
+				 nic = { .bdf = { .bus = 2 }, .class_code = 0x020700 };
+	static const PciFunction *const members[] = { &gpu, &nic };
+	char *paths[] = { (char *)"0000:00:02.0/00.0", (char *)"0000:00:02.2/00.0" };
+	const TopologyInput all = {
+		.verify = &input, .members = members, .paths = paths, .n_members = 2
+	};
+	const GuestRun run = { .outcome = GUEST_RAN,
+			       .out = (char *)text,
+			       .out_size = strlen(text) };
+	const GuestRun runs[SIGHT_RUNS] = { run, run };
+	GuestTopology *topology = guest_topology_judge(&all, runs);
+	json_t *json = json_struct_write(guest_topology_members, topology);
+
+	EXPECT(json && topology->n_members == 2 && topology->n_pairs == 1);
+	for (const char *c = topology->seen; *c; c++)
+		EXPECT(*c >= ' ' && *c <= '~');
+	json_decref(json);
+	guest_topology_free(topology);
+}
+
 /* promise G1 */
 /* promise G9 */
 /* fault 54 */
@@ -223,6 +248,7 @@ void fuzz_one(const char *bytes, size_t size, const char *text)
 	for (size_t which = 0; which < MEASURE_COMMANDS; which += 3)
 		measure(bytes, size, which);
 	report_of(bytes, size);
+	topology_of(text);
 	for (size_t which = 0; which < VERIFY_RUNS; which++)
 		judge(bytes, size, which);
 }

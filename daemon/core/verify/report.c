@@ -280,10 +280,10 @@ static json_t *links_to_json(const VerifyReport *report)
 
 char *verify_report_to_json(const VerifyReport *report, const VerifyInput *input,
 			    const char *domain_uuid, uint64_t asked_usec, json_t *guest_report,
-			    json_t *workload, json_t *peer_access)
+			    json_t *topology, json_t *workload, json_t *peer_access)
 {
 	_cleanup_json_ json_t *root = json_build(
-		"{s:s, s:s, s:s, s:o, s:o, s:o, s:{s:o, s:s}, s:s, s:I, s:s, s:i, s:o, s:o, s:o, s:o, s:o}",
+		"{s:s, s:s, s:s, s:o, s:o, s:o, s:{s:o, s:s}, s:s, s:I, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"schema", GPUPASS_SCHEMA_VERIFY, "verdict", verdict_to_string(report->verdict),
 		"cause", verify_cause_to_string(report->cause), "reason",
 		json_string_or_null(report->reason), "remedy", json_string_or_null(report->remedy),
@@ -293,7 +293,8 @@ char *verify_report_to_json(const VerifyReport *report, const VerifyInput *input
 		"links_expected", (int)report->links_expected, "gpus",
 		JSON_ARRAY(report->gpus, report->n_gpus, gpu_to_json(it)), "links",
 		links_to_json(report), "guest_report", guest_report ? guest_report : json_null(),
-		"workload", workload ? workload : json_null(), "peer_access",
+		"topology", topology ? topology : json_null(), "workload",
+		workload ? workload : json_null(), "peer_access",
 		peer_access ? peer_access : json_null());
 
 	return json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);

@@ -129,8 +129,8 @@ void verify_explain(VerifyReport *report, const VerifyInput *input, const char *
 
 /*
  * Schema org.gpupass1.verify/1; times are CLOCK_REALTIME. Takes `guest_report`,
- * `workload` and `peer_access`; NULL: it was not looked at.
+ * `topology`, `workload` and `peer_access`; NULL: it was not looked at.
  */
 char *verify_report_to_json(const VerifyReport *report, const VerifyInput *input,
 			    const char *domain_uuid, uint64_t asked_usec, json_t *guest_report,
-			    json_t *workload, json_t *peer_access);
+			    json_t *topology, json_t *workload, json_t *peer_access);

@@ -65,6 +65,21 @@ static char *workload_of(const char *json)
 		    json_string_value(json_object_get(workload, "cause")));
 }
 
+/* "unknown none": what it says of the member "topology"; "" where it is null. */
+static char *topology_of(const char *json)
+{
+	_cleanup_json_ json_t *document = NULL;
+	const json_t *topology;
+
+	assert_int_equal(json_parse(json, strlen(json), &document, NULL), 0);
+	topology = json_object_get(document, "topology");
+	if (json_is_null(topology))
+		return strdup("");
+	return strf("%s %s, %zu members", json_string_value(json_object_get(topology, "state")),
+		    json_string_value(json_object_get(topology, "file")),
+		    json_array_size(json_object_get(topology, "members")));
+}
+
 static void expect(Told *told, Verdict verdict, const char *cause)
 {
 	_cleanup_free_ char *is = NULL;
@@ -89,6 +104,25 @@ ON_A_RIG(a_guest_that_stops_answering_proves_nothing)
 		verify(rig, "vm42", &told);
 		expect(&told, VERDICT_UNKNOWN, "timeout");
 	}
+}
+
+/* promise G9 */
+ON_A_RIG(what_a_guest_sees_of_pcie_is_told_and_decides_nothing)
+{
+	FakeDomain *domain = assigned(rig, "ga102-rtx-a6000");
+	_cleanup_free_ char *heard = NULL, *unasked = NULL;
+	Told told;
+
+	verify(rig, "vm42", &told);
+	heard = topology_of(told.ended.result);
+	assert_string_equal(heard, "unknown unknown, 2 members");
+	expect(&told, VERDICT_VERIFIED, "none");
+	domain->guest_fails = GUEST_NO_AGENT;
+	domain->guest_nth = 0;
+	verify(rig, "vm42", &told);
+	unasked = topology_of(told.ended.result);
+	assert_string_equal(unasked, "");
+	expect(&told, VERDICT_UNKNOWN, "no-agent");
 }
 
 ON_A_RIG(a_domain_that_does_not_run_with_the_gpus_is_not_asked)

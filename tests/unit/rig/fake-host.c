@@ -793,7 +793,9 @@ static GuestRun other_program(const FakeDomain *domain, const char *const *argv)
 
 	if (strcmp(argv[0], "cat") == 0)
 		return guest_run_of(domain->guest, strrchr(argv[1], '/') + 1);
-	if (argv[0][0] != '/')
+	if (strcmp(argv[0], "sh") == 0)
+		run = guest_run_of(domain->guest, strstr(argv[2], "nccl.conf") ? "nccl" : "sysfs");
+	else if (argv[0][0] != '/')
 		run = guest_run_of(domain->guest, argv[0]);
 	if (!run.out)
 		run.outcome = GUEST_NOT_STARTED;

@@ -451,7 +451,7 @@ TEST(a_report_is_one_json_document)
 
 	domain_init(&d, 2, 2, 4, true, 1);
 	report = judge(&d, "ga102-half");
-	text = verify_report_to_json(report, &d.input, "uuid-of-vm42", 77, NULL, NULL, NULL);
+	text = verify_report_to_json(report, &d.input, "uuid-of-vm42", 77, NULL, NULL, NULL, NULL);
 	assert_non_null(text);
 	assert_int_equal(
 		json_parse_document(text, strlen(text), "org.gpupass1.verify/1", &json, NULL), 0);
@@ -480,7 +480,7 @@ TEST(every_cause_has_a_reason_and_a_remedy)
 
 		report = verify_give_up(&d.input, cause);
 		assert_true(report->reason && report->remedy);
-		text = verify_report_to_json(report, &d.input, "u", 1, NULL, NULL, NULL);
+		text = verify_report_to_json(report, &d.input, "u", 1, NULL, NULL, NULL, NULL);
 		assert_non_null(text);
 	}
 }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The PCI Express tree that a guest sees: by its own sysfs, and by the file that NCCL believes
+ * more. Both are the guest's words: bounded, strictly parsed, and of them only addresses and
+ * numbers are passed on.
+ */
+#pragma once
+
+#include "core/pci/pcie-distance.h"
+#include "core/verify/guest-agent.h"
+
+#define NCCL_FILE_STATES(X)                                                                        \
+	X(NCCL_FILE_UNKNOWN, "unknown") /* the guest was not heard */                              \
+	X(NCCL_FILE_NONE, "none")	/* it names none */                                        \
+	X(NCCL_FILE_MISSING, "missing") /* it names one that is not there */                       \
+	X(NCCL_FILE_UNREADABLE, "unreadable")                                                      \
+	X(NCCL_FILE_UNTRUE, "untrue") /* it does not say what the host has */                      \
+	X(NCCL_FILE_TRUE, "true")
+
+DECLARE_ENUM(nccl_file_state, NcclFileState, NCCL_FILE_STATES, NCCL_FILE_STATE_MAX_);
+
+typedef struct SightFunction {
+	PciFunction function; /* address, class, NUMA node, bridges above: nothing else */
+	/*
+	 * What NCCL takes for the speed of its link, a code of pcie_speed_name(), and for its
+	 * lanes. 0: not known
+	 */
+	unsigned speed, width;
+	unsigned up_speed, up_width; /* of the port that leads up from its switch */
+} SightFunction;
+
+typedef struct Sight {
+	SightFunction *items;
+	size_t n_items;
+	size_t n_nodes; /* NUMA nodes; 0: a kernel without NUMA */
+} Sight;
+DECLARE_CLEAR(Sight, sight_clear)
+
+typedef struct NcclFile {
+	NcclFileState state; /* TRUE where NCCL can read it: nobody has compared it */
+	bool sets_level;     /* nccl.conf sets NCCL_NET_GDR_LEVEL */
+	Sight sight;
+} NcclFile;
+DECLARE_CLEAR(NcclFile, nccl_file_clear)
+
+/* Print the functions in sysfs, and NCCL's file. */
+enum { SIGHT_RUN_SYSFS, SIGHT_RUN_FILE, SIGHT_RUNS };
+extern const char *const *const sight_commands[SIGHT_RUNS];
+
+/* -EBADMSG: it did not run, or something is not understood. */
+int sight_read(const GuestRun *run, Sight *ret);
+void nccl_file_read(const GuestRun *run, NcclFile *ret);
+
+/* By address; NULL: it has none there. */
+const SightFunction *sight_find(const Sight *sight, const Bdf *bdf);
+/* By its path, in the form of domain_xml_guest_path(), which may be NULL. */
+const SightFunction *sight_find_path(const Sight *sight, const char *path);
+/* In NCCL's terms, PHB for all of one NUMA node: how far apart the file says that two are. */
+PcieDistance nccl_file_distance(const SightFunction *a, const SightFunction *b);
