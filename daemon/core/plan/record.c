@@ -125,7 +125,7 @@ LOCAL_JSON_OF(PlanFunction, function_members, bdf, companion(if_any), iommu_grou
 	      mac(if_any), vlan(if_any), from_persistence(if_any, wrong "is neither on nor off"),
 	      to_persistence(if_any, wrong "is neither on nor off"),
 	      undo_reset(if_any, wrong "is no part in a reset that this version knows"),
-	      erase(if_any))
+	      erase(if_any), "vf"(ignored))
 LOCAL_JSON(PlanNic, plan_nic_members)
 LOCAL_JSON_OF(Plan, plan_members, operation, group, domain_uuid(if_any), domain_name(if_any), live,
 	      config, functions(table function_members, max GROUP_FUNCTIONS_MAX),
