@@ -521,6 +521,23 @@ TEST(a_clean_one_on_vfio_is_nobodys_until_it_was_compared)
 	rig_must(rig, &ASSIGN);
 }
 
+static void somebody_looks(Rig *rig)
+{
+	pthread_mutex_unlock(&rig->fake.lock);
+	assert_true(rig_is_on(rig, NVME, "nvme", ""));
+	expect_state(rig, GROUP_DEGRADED);
+	pthread_mutex_lock(&rig->fake.lock);
+}
+
+TEST(a_look_at_one_that_is_compared_does_not_have_it_compared_again)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_started_on_vfio();
+
+	rig_at(rig, FAKE_MOVE, 2, somebody_looks);
+	rig_must(rig, &PREPARE);
+	expect_state(rig, GROUP_BOUND);
+}
+
 /* What a bind compares on its way to vfio-pci need not come back for that. */
 TEST(one_that_was_compared_before_it_was_bound_is_ready)
 {
