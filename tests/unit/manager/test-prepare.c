@@ -255,6 +255,34 @@ ON_A_MANAGER(what_a_person_has_edited_is_not_ruled_before_a_reload)
 	assert_true(n > 0);
 }
 
+static bool vf_is_kept(const ManagerRig *rig)
+{
+	_cleanup_free_ char *text = NULL;
+
+	(void)file_read_at(rig->rig->kept.dir_fd, "0000:18:00.0.json", 1 << 20, &text, NULL);
+	return text && strstr(text, RIG_VF);
+}
+
+/* libvirt is not there: nothing makes it again meanwhile. */
+ON_A_MANAGER(what_keepbound_keeps_has_its_vf_also_while_that_is_away)
+{
+	static char *const keep[] = { (char *)"pair0", NULL };
+
+	declare_vf(rig);
+	rig->rig->fake.hides_vfs = false;
+	manager_rig_restart(rig);
+	rig->manager->place.policy.keep_bound = keep;
+	manager_reload(rig->manager);
+	for (int away = 0; away < 2; away++) {
+		rig->rig->fake.hides_vfs = away;
+		manager_rig_settle(rig);
+		manager_rig_look(rig);
+		manager_rig_settle(rig);
+		assert_int_equal(group_lacks_vf(manager_rig_group(rig, "pair0")), away);
+		assert_true(vf_is_kept(rig));
+	}
+}
+
 /* It would be refused, and wait for minutes. */
 ON_A_MANAGER(nothing_is_prepared_before_it_is_known_who_has_what)
 {
