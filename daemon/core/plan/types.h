@@ -79,7 +79,7 @@ typedef struct PlanBoard {
 typedef struct PlanNic {
 	Bdf bdf;
 	unsigned before, number;
-	unsigned autoprobe _json_(if_any); /* an older gpupass wrote none */
+	unsigned autoprobe _json_(or_0); /* an older gpupass wrote none */
 } PlanNic;
 
 typedef struct Plan {

@@ -368,6 +368,7 @@ TEST(a_plan_of_the_version_before_vlans_is_read)
 	_cleanup_free_ char *text = whole_plan(), *message = NULL;
 	_cleanup_json_ json_t *root = json_loads(text, 0, NULL);
 	json_t *function = json_array_get(json_object_get(root, "functions"), 0);
+	_cleanup_json_ json_t *record = NULL;
 	_cleanup_(plan_freep) Plan *plan = NULL;
 
 	json_object_del(function, "mac");
@@ -379,6 +380,14 @@ TEST(a_plan_of_the_version_before_vlans_is_read)
 	if (plan_from_record(root, &plan, &message) != 0)
 		fail_msg("%s", str_or_empty(message));
 	assert_int_equal(plan->nics[0].number, 2);
+	/* As its own undo would have left it. */
+	assert_int_equal(plan->nics[0].autoprobe, 1);
+	plan->nics[0].autoprobe = 0;
+	record = plan_to_record(plan);
+	plan_free(plan);
+	plan = NULL;
+	assert_int_equal(plan_from_record(record, &plan, &message), 0);
+	assert_int_equal(plan->nics[0].autoprobe, 0);
 }
 
 int main(int argc, char **argv)
