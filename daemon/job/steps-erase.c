@@ -193,18 +193,24 @@ static char *other_cause(const Erasing *e, const NvmeState *is)
 	return NULL;
 }
 
+static int check_users(const StepContext *c, const Inspection *now, Problem **ret_problem)
+{
+	PlanFacts facts = prepared_facts(c->prepared, c->place);
+
+	facts.inspection = now;
+	return plan_check_functions(&facts, &c->prepared->request, NULL, ret_problem);
+}
+
 /* What a tenant gave back was asked without its labels. This is no tenant's, but the host's. */
 static int refuse_claims(const Erasing *e, Problem **ret_problem)
 {
-	StepContext *c = e->context;
-	PlanFacts facts = prepared_facts(c->prepared, c->place);
+	const StepContext *c = e->context;
 	_cleanup_free_ Bdf *functions = plan_addresses(c->plan);
 	_cleanup_(inspection_freep) Inspection *now = NULL;
 	int r = host_inspect_marked(host_of(e), &(Tenants){ 0 }, functions, c->plan->n_functions,
 				    INSPECT_CONFIG_NOT, &now, ret_problem);
 
-	facts.inspection = now;
-	return r == 0 ? plan_check_functions(&facts, &c->prepared->request, NULL, ret_problem) : r;
+	return r == 0 ? check_users(c, now, ret_problem) : r;
 }
 
 /*
@@ -415,11 +421,9 @@ static int each(StepContext *c, const Inspection *seen,
 /* Whoever uses one, now that the host's driver has it: whatever it is, it is not erased. */
 static int refuse_users(StepContext *c, Inspection **ret, Problem **ret_problem)
 {
-	PlanFacts facts = prepared_facts(c->prepared, c->place);
 	int r = step_inspect(c, ret, ret_problem);
 
-	facts.inspection = *ret;
-	return r == 0 ? plan_check_functions(&facts, &c->prepared->request, NULL, ret_problem) : r;
+	return r == 0 ? check_users(c, *ret, ret_problem) : r;
 }
 
 static int erase(StepContext *c, Problem **ret_problem)
