@@ -180,18 +180,25 @@ static int accept_nvmes(const JobPlace *place, const Bdf *functions, size_t n)
 }
 
 /*
- * A damaged file may name functions that this host never had, and which cannot answer. Of others
- * only VFs may be missing: no boot makes one that no record names, and none holds anything then.
+ * A damaged file may name functions that this host never had, and which cannot answer. Of a group
+ * there may be missing: VFs, since no boot makes one that no record names, and none holds anything
+ * then; and what was taken out of the host, and out of all groups.
  */
-static size_t keep_present(const PciSnapshot *snapshot, bool only_vfs, Bdf *functions, size_t n)
+static size_t keep_present(const Inventory *now, bool of_group, Bdf *functions, size_t n)
 {
+	const GroupSet *groups = now->groups;
 	size_t kept = 0;
-	Bdf nic;
 
-	for (size_t i = 0; functions && i < n; i++)
-		if (pci_snapshot_find(snapshot, &functions[i]) ||
-		    (only_vfs && !pci_snapshot_physical(snapshot, &functions[i], &nic)))
-			functions[kept++] = functions[i];
+	for (size_t i = 0; functions && i < n; i++) {
+		const Bdf *bdf = &functions[i];
+		bool is_member = group_set_find_gpu(groups, bdf) ||
+				 SOME(groups->items, groups->n_items, group_companion(it, bdf));
+		Bdf nic;
+
+		if (pci_snapshot_find(now->snapshot, bdf) ||
+		    (of_group && is_member && !pci_snapshot_physical(now->snapshot, bdf, &nic)))
+			functions[kept++] = *bdf;
+	}
 	return kept;
 }
 
@@ -209,7 +216,7 @@ static int lift_group(const JobPlace *place, const char *group, Bdf *functions, 
 					    NULL);
 		has = unread ||
 		      SOME(functions, n_all, assignments_find_function(now->assignments, it));
-		n = keep_present(now->inventory->snapshot, true, functions, n_all);
+		n = keep_present(now->inventory, true, functions, n_all);
 		r = check(place, functions, n, &has, ret_problem);
 	}
 	/* An open journal must not undo at the next start what jobs do from now on. */
@@ -261,7 +268,7 @@ static int lift_unread(const JobPlace *place, const char *name, Problem **ret_pr
 	if (r == 0 && !file)
 		r = -ENOENT;
 	if (r == 0)
-		n = keep_present(now->inventory->snapshot, false, functions, n);
+		n = keep_present(now->inventory, false, functions, n);
 	if (r == 0 && n > 0)
 		r = check(place, functions, n, &has, ret_problem);
 	else if (r == 0)

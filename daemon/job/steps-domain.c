@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Putting a group's functions into a domain and taking them out: its definition, and live. */
+#include <limits.h>
 
 #include "core/domain/xml.h"
 #include "core/drift/drift.h"
@@ -439,10 +440,19 @@ static int detach(StepContext *c, Problem **ret_problem)
 	return detach_range(c, c->plan->n_functions, true, &c->n_detached, ret_problem);
 }
 
-static int attach_again(StepContext *c, size_t i, Problem **ret_problem)
+/* A VF with the MAC and VLAN that it had: what is declared may be others by now. */
+static int attach_again(StepContext *c, size_t i, const DomainHostdev *was, Problem **ret_problem)
 {
-	_cleanup_free_ char *hostdev = plan_device_xml(c->plan, i);
+	_cleanup_free_ char *hostdev =
+		*was->mac ? domain_xml_interface(c->plan->group, i, &was->bdf, was->mac, was->vlan)
+			  : plan_device_xml(c->plan, i);
 
+	if (was->vlan == UINT_MAX)
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			.reason = strf("%s is not given back to the guest", BDF_TEXT(&was->bdf)),
+			.cause = xstrdup("it had more than one VLAN, or its VLAN is not known"),
+			.remedy = xstrdup("shut the domain down, then release the group"));
 	return host_ops(c)->domain_attach(c->place->host, c->plan->domain_uuid, hostdev,
 					  ret_problem);
 }
@@ -465,9 +475,12 @@ static int undetach(StepContext *c, Problem **ret_problem)
 	r = step_mark_tenant(c, ret_problem);
 	if (r == 0)
 		r = domain_use_from_xml(c->prepared->domain->live_xml, NULL, &before, ret_problem);
-	for (size_t i = first; r == 0 && i < n; i++)
-		if (domain_use_hostdev(&before, &c->plan->functions[i].bdf))
-			r = attach_again(c, i, ret_problem);
+	for (size_t i = first; r == 0 && i < n; i++) {
+		const DomainHostdev *was = domain_use_hostdev(&before, &c->plan->functions[i].bdf);
+
+		if (was)
+			r = attach_again(c, i, was, ret_problem);
+	}
 	return r;
 }
 

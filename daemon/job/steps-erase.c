@@ -193,6 +193,26 @@ static char *other_cause(const Erasing *e, const NvmeState *is)
 	return NULL;
 }
 
+static int check_users(const StepContext *c, const Inspection *now, Problem **ret_problem)
+{
+	PlanFacts facts = prepared_facts(c->prepared, c->place);
+
+	facts.inspection = now;
+	return plan_check_functions(&facts, &c->prepared->request, NULL, ret_problem);
+}
+
+/* What a tenant gave back was asked without its labels. This is no tenant's, but the host's. */
+static int refuse_claims(const Erasing *e, Problem **ret_problem)
+{
+	const StepContext *c = e->context;
+	_cleanup_free_ Bdf *functions = plan_addresses(c->plan);
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	int r = host_inspect_marked(host_of(e), &(Tenants){ 0 }, functions, c->plan->n_functions,
+				    INSPECT_CONFIG_NOT, &now, ret_problem);
+
+	return r == 0 ? check_users(c, now, ret_problem) : r;
+}
+
 /*
  * No tenant has changed what is another device: somebody has put it in, with what is on it, or the
  * numbers of the buses have moved. Nor has one written on what was clean. Erase= allowed what was at
@@ -205,7 +225,7 @@ static int judge_other(const Erasing *e, const char *reason, char *cause, Proble
 	const char *group = c->plan->group;
 
 	if (c->prepared->group->erase && !c->prepared->request.unasked)
-		return 0;
+		return refuse_claims(e, ret_problem);
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_HOST_IN_USE,
 		.reason = strf("%s %s", BDF_TEXT(e->bdf), reason), .cause = TAKE_PTR(why),
@@ -342,10 +362,8 @@ static int erase_one(Erasing *e, Problem **ret_problem)
 	_cleanup_(nvme_state_clear) NvmeState before = { 0 };
 	int r = host_nvme_state(host_of(e), e->bdf, &before, ret_problem);
 
-	if (r == 0 && is_as_erased(e, &before)) {
-		vf_watch_note_nvme(e->context->place->vfs, e->bdf, true);
+	if (r == 0 && is_as_erased(e, &before))
 		return 0;
-	}
 	if (r == 0)
 		r = judge_before(e, &before, ret_problem);
 	if (r != 0)
@@ -363,8 +381,14 @@ static int erase_one(Erasing *e, Problem **ret_problem)
 		r = save_mark(e, TENANT_CLEAN, ret_problem);
 	if (r != 0)
 		return r;
-	vf_watch_note_nvme(e->context->place->vfs, e->bdf, true);
 	note_erased(e);
+	return 0;
+}
+
+/* It is where the host writes nothing on it, if it is kept. */
+static int note_seen(Erasing *e, Problem **ret_problem)
+{
+	vf_watch_note_nvme(e->context->place->vfs, e->bdf, true);
 	return 0;
 }
 
@@ -397,11 +421,9 @@ static int each(StepContext *c, const Inspection *seen,
 /* Whoever uses one, now that the host's driver has it: whatever it is, it is not erased. */
 static int refuse_users(StepContext *c, Inspection **ret, Problem **ret_problem)
 {
-	PlanFacts facts = prepared_facts(c->prepared, c->place);
 	int r = step_inspect(c, ret, ret_problem);
 
-	facts.inspection = *ret;
-	return r == 0 ? plan_check_functions(&facts, &c->prepared->request, NULL, ret_problem) : r;
+	return r == 0 ? check_users(c, *ret, ret_problem) : r;
 }
 
 static int erase(StepContext *c, Problem **ret_problem)
@@ -421,7 +443,9 @@ static int erase(StepContext *c, Problem **ret_problem)
 		r = each(c, now, erase_one, ret_problem);
 	free(c->detail);
 	c->detail = plan_step_detail(c->plan, STEP_ERASE);
-	return r == 0 ? step_move(c, STEP_MOVE_ON, ret_problem) : r;
+	if (r == 0)
+		r = step_move(c, STEP_MOVE_ON, ret_problem);
+	return r == 0 ? each(c, NULL, note_seen, ret_problem) : r;
 }
 
 /* A boot has set all drivers. Else somebody may have given one to a guest by hand meanwhile. */

@@ -4,6 +4,7 @@
 #include "host/scan/matter.h"
 #include "manager/picture.h"
 #include "manager/state.h"
+#include "util/grow.h"
 #include "util/log.h"
 #include "util/xalloc.h"
 
@@ -132,6 +133,25 @@ static PciSnapshot *scan_changed(const ScanTask *task)
 	return now;
 }
 
+/*
+ * Which VFs have their rules from gpupass-bind. The fence is closed for others, and libvirt may start
+ * its domains with autostart at this moment.
+ */
+static void see_vfs(const JobPlace *place, const GroupSet *groups)
+{
+	_cleanup_(inspection_freep) Inspection *seen = NULL;
+	_cleanup_free_ Bdf *vfs = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < groups->n_items; i++)
+		EACH (const Companion, it, groups->items[i].companions,
+		      groups->items[i].n_companions)
+			if (it->member.kind == MEMBER_VF && it->function)
+				*GROW(vfs, n) = it->member.bdf;
+	if (n > 0 && host_inspect(place->host, vfs, n, INSPECT_CONFIG_NOT, &seen, NULL) == 0)
+		vf_watch_note(place->vfs, seen->nics, seen->n_nics);
+}
+
 static void scan_work(void *data)
 {
 	ScanTask *task = data;
@@ -151,6 +171,8 @@ static void scan_work(void *data)
 					      task->known, INSPECT_CONFIG_ALL, &task->inventory);
 	if (task->result >= 0)
 		task->tenants = tenant_store_load(place->tenants);
+	if (task->result >= 0 && task->first)
+		see_vfs(place, task->inventory->groups);
 	if (place->receipts && task->first)
 		records_load(place->receipts, NULL, NULL);
 	else if (place->receipts)

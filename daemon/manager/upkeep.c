@@ -129,7 +129,8 @@ static void collect_wanted(const Manager *m, Assignments *wanted)
 	for (size_t i = 0; i < groups->n_items; i++) {
 		Assignment *kept = NULL;
 
-		if (groups->items[i].kept != KEPT_SETTING)
+		/* The file has its VFs, which somebody has taken away, and are made again. */
+		if (groups->items[i].kept != KEPT_SETTING || group_lacks_vf(&groups->items[i]))
 			continue;
 		kept = group_keep(&groups->items[i], KEPT_SETTING, now_realtime(), 0, NULL);
 		kept_add(wanted, kept);
@@ -314,16 +315,17 @@ static void prepare_group(Manager *m, Group *group)
  */
 static bool is_due(const Manager *m, const Group *group)
 {
-	if (m->config_notes && !group->domain_uuid)
+	if ((m->config_notes || is_edited(m, group)) && !group->domain_uuid)
 		return false;
-	return (group->state == GROUP_UNREADY && !is_edited(m, group)) ||
+	return group->state == GROUP_UNREADY ||
 	       (group_awaits_vf(group) && group->state != GROUP_QUARANTINED);
 }
 
+/* Not before it is known who has what: such a job would be refused, and wait for its next try. */
 static void prepare_work(void *data)
 {
 	Manager *m = data;
-	GroupSet *groups = m->inventory ? m->inventory->groups : NULL;
+	GroupSet *groups = m->inventory && m->uses ? m->inventory->groups : NULL;
 
 	m->preparing = false;
 	for (size_t i = 0; groups && !manager_has_open_jobs(m) && i < groups->n_items; i++)

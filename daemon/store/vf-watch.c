@@ -76,7 +76,9 @@ static void settle(VfWatch *watch, Companion *companion, bool scanned)
 	const PciFunction *function = companion->function;
 	bool seen;
 
-	if (scanned && !function)
+	/* Where the host's driver has an NVMe, the host may write on it. */
+	if (scanned &&
+	    (!function || (member->kind == MEMBER_NVME && !pci_function_on_vfio(function))))
 		set(watch, member->kind, &member->bdf, false);
 	seen = !function || BDF_FIND(watch->seen, watch->n_seen, &member->bdf);
 	companion->unruled = member->kind == MEMBER_VF && !seen;

@@ -66,8 +66,8 @@ static Companion *select_companions(const Checks *c, size_t *ret_n)
 }
 
 /*
- * ---- from a symptom in a guest to its cause: the checks of this report that may explain it, in the
- * order in which to read them, and hints at what can only be seen in the guest ----
+ * ---- from a symptom in a guest to its cause: the checks of this report that may explain it, in
+ * the order in which to read them, and hints at what can only be seen in the guest ----
  */
 
 #define SUSPECTS_MAX 13

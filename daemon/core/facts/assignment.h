@@ -102,8 +102,8 @@ const AssignedFunction *assignment_function(const Assignment *assignment, const 
 /* What is there now has the ids that were recorded, and that place. NULL, of either: no. */
 bool assigned_function_is(const AssignedFunction *then, const PciFunction *now);
 /*
- * "is 10de:2204 (…) now and was 10de:2230 (…) when it was recorded". NULL: it is the same, as far as
- * that is known. `serial`: its number now; NULL: not known.
+ * "is 10de:2204 (…) now and was 10de:2230 (…) when it was recorded". NULL: it is the same, as far
+ * as that is known. `serial`: its number now; NULL: not known.
  */
 char *assigned_function_change(const AssignedFunction *then, const PciFunction *now,
 			       const char *serial);

@@ -125,7 +125,7 @@ LOCAL_JSON_OF(PlanFunction, function_members, bdf, companion(if_any), iommu_grou
 	      mac(if_any), vlan(if_any), from_persistence(if_any, wrong "is neither on nor off"),
 	      to_persistence(if_any, wrong "is neither on nor off"),
 	      undo_reset(if_any, wrong "is no part in a reset that this version knows"),
-	      erase(if_any))
+	      erase(if_any), "vf"(ignored))
 LOCAL_JSON(PlanNic, plan_nic_members)
 LOCAL_JSON_OF(Plan, plan_members, operation, group, domain_uuid(if_any), domain_name(if_any), live,
 	      config, functions(table function_members, max GROUP_FUNCTIONS_MAX),
@@ -152,6 +152,16 @@ json_t *plan_to_record(const Plan *plan)
 	return o;
 }
 
+/* The version that wrote none had it on again with its undo, as the kernel has it at a boot. */
+static void complete_nics(const json_t *record, Plan *plan)
+{
+	const json_t *nics = json_object_get(record, "nics");
+
+	for (size_t i = 0; i < plan->n_nics; i++)
+		if (!json_object_get(json_array_get(nics, i), "autoprobe"))
+			plan->nics[i].autoprobe = 1;
+}
+
 int plan_from_record(const json_t *record, Plan **ret, char **ret_message)
 {
 	_cleanup_(plan_freep) Plan *plan = xcalloc(1, sizeof(Plan));
@@ -161,6 +171,8 @@ int plan_from_record(const json_t *record, Plan **ret, char **ret_message)
 	r = json_struct_read(plan_members, record, "plan", plan, ret_message);
 	if (r >= 0)
 		r = texts_from_record(record, plan, ret_message);
+	if (r >= 0)
+		complete_nics(record, plan);
 	if (r >= 0)
 		r = plan_check_whole(plan, ret_message);
 	if (r < 0)

@@ -79,7 +79,8 @@ typedef struct PlanBoard {
 /* A NIC whose number of VFs changes, and what its undo puts back. */
 typedef struct PlanNic {
 	Bdf bdf;
-	unsigned before, number, autoprobe;
+	unsigned before, number;
+	unsigned autoprobe _json_(or_0); /* an older gpupass wrote none */
 } PlanNic;
 
 typedef struct Plan {

@@ -116,7 +116,8 @@ static bool is_to_be_bound(const Planner *p, const Companion *vf)
 	const Bdf *bdf = &vf->member.bdf;
 
 	return (!vf->function || !vf->function->driver) &&
-	       (assignments_find_function(p->facts->assignments, bdf) ||
+	       (p->facts->group->kept != KEPT_NOT ||
+		assignments_find_function(p->facts->assignments, bdf) ||
 		kept_find_function(p->facts->assignments, bdf));
 }
 
@@ -128,13 +129,14 @@ int plan_vfs(Planner *p)
 
 	for (size_t i = 0; r == 0 && i < group->n_companions; i++) {
 		const Bdf *bdf = &group->companions[i].member.bdf;
+		bool bind = is_to_be_bound(p, &group->companions[i]);
 		Bdf nic;
 
 		if (group->companions[i].member.kind != MEMBER_VF ||
-		    nic_use_vf_is_ruled(nic_use_find(in->nics, in->n_nics, bdf)))
+		    (!bind && nic_use_vf_is_ruled(nic_use_find(in->nics, in->n_nics, bdf))))
 			continue;
 		*GROW(p->plan->vfs, p->plan->n_vfs) = *bdf;
-		if (is_to_be_bound(p, &group->companions[i]))
+		if (bind)
 			*GROW(p->plan->bound_vfs, p->plan->n_bound_vfs) = *bdf;
 		if (group->companions[i].need != COMPANION_TO_MAKE ||
 		    !pci_snapshot_physical(p->facts->snapshot, bdf, &nic))

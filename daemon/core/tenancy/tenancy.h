@@ -77,7 +77,7 @@ const TenantMark *tenants_mark(const Tenants *tenants, const PciFunction *functi
  * have two tenants. NULL: there is no mark.
  */
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf);
-/* An NVMe that a tenant has given back, and that is not erased since: that one chose what is on it. */
+/* An NVMe that a tenant gave back, not erased since: that one chose what is on it. */
 bool tenants_returned(const Tenants *tenants, const Bdf *nvme);
 /* Why the mark of this board, or any, cannot be used; NULL: it can, or there is none. */
 const RecordFault *tenants_fault(const Tenants *tenants, const Bdf *bdf);

@@ -135,9 +135,9 @@ static void take_state(Ask *ask, NvmeAnswer *answer, NvmeState *ret)
 
 /*
  * Of the NVMes among the functions, by two parts more, side by side: who uses each, and what it
- * says of itself. One that hangs hides no other, and nothing of it is known. Labels of one that a
- * tenant gave back are not read: by the names of the host's own disks, by very many, or by sectors
- * that cannot be read, it would keep its data from being erased.
+ * says of itself. One that hangs hides no other, and nothing of it is known. Labels are not read
+ * of one that a tenant gave back, nor where nobody says who had it: by the names of the host's own
+ * disks, by very many, or by sectors that cannot be read, it would keep its data from being erased.
  */
 static void look_at_nvmes(Host *host, const Tenants *tenants, Inspection *in)
 {
@@ -146,7 +146,8 @@ static void look_at_nvmes(Host *host, const Tenants *tenants, Inspection *in)
 	size_t n = 0;
 
 	EACH (const FunctionFacts, f, in->functions, in->n_functions) {
-		const char *before = tenants_returned(tenants, &f->bdf) ? "--no-labels" : NULL;
+		const char *before =
+			!tenants || tenants_returned(tenants, &f->bdf) ? "--no-labels" : NULL;
 
 		if (!function_facts_on_nvme(f))
 			continue;

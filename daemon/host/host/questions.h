@@ -14,7 +14,10 @@
  */
 int host_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config, Inspection **ret,
 		 Problem **ret_problem);
-/* The same; NVMes that a tenant gave back, by their marks, are not read. NULL: there are no marks. */
+/*
+ * The same; labels are not read of NVMes that a tenant gave back, by their marks. NULL, and above:
+ * of none.
+ */
 int host_inspect_marked(Host *host, const Tenants *tenants, const Bdf *functions, size_t n,
 			InspectConfig config, Inspection **ret, Problem **ret_problem);
 /* Of the functions only: it looks at no process, and not at the host. */

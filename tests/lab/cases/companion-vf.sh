@@ -66,6 +66,6 @@ promise "what a boot takes is made again for the domain that has it" until_true 
 promise "with its rules" until_true 30 sh -c "ip -d link show $eth | grep -q 'vf 0.*spoof checking on.*trust off'"
 promise "and bound" until_true 30 sh -c "readlink $sysfs/$vf/driver | grep -q vfio-pci"
 equal "all functions are on vfio-pci again" "$on_vfio" "$(drivers "${pair[@]}" "$vf")"
-gpupass release vm42
+promise "and it is released" gpupass release --wait=60 vm42
 stop_gpupassd
 finish

@@ -65,3 +65,36 @@ TEST(of_one_that_does_not_answer_nothing_is_known)
 	assert_non_null(strstr(in->nvme_states[0].unread[0], "all of it (it fails"));
 	fake_done(&fake);
 }
+
+/* They may be a tenant's, made for whoever reads them. */
+/* promise M6 */
+TEST(labels_are_read_only_where_it_is_known_that_no_tenant_left_them)
+{
+	static const struct {
+		bool known;
+		TenantState state;
+		size_t n_holds;
+	} rows[] = { { false, TENANT_NONE, 0 },
+		     { true, TENANT_DIRTY, 0 },
+		     { true, TENANT_NONE, 1 } };
+	const Bdf nvme = bdf_of(NVME);
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(inspection_freep) Inspection *in = NULL;
+		NvmeReceipt erase = { 0 };
+		TenantMark mark = {
+			.bdf = nvme, .state = rows[i].state, .erases = &erase, .n_erases = 1
+		};
+		TenantFile file = { .bdf = nvme, .mark = &mark };
+		const Tenants tenants = { .items = &file, .n_items = rows[i].state != TENANT_NONE };
+		FakeHost fake;
+
+		fake_init(&fake, "h100-nvl-nics");
+		fake.nvme.labelled = true;
+		assert_int_equal(host_inspect_marked(&fake.host, rows[i].known ? &tenants : NULL,
+						     &nvme, 1, INSPECT_CONFIG_NOT, &in, NULL),
+				 0);
+		assert_int_equal(in->nvmes[0].n_holds, rows[i].n_holds);
+		fake_done(&fake);
+	}
+}

@@ -241,6 +241,24 @@ TEST(a_part_that_does_not_answer_keeps_the_group_apart)
 	expect_mark(rig, TENANT_DIRTY, true);
 }
 
+/* fault E1 */
+TEST(what_was_taken_out_of_the_host_and_its_group_keeps_no_quarantine)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_returned();
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	PciSnapshot *snapshot = rig->fake.snapshot;
+
+	rig->fake.nvme.fails = "it is worn out";
+	fails_apart(rig, "it is worn out");
+	snapshot->n_functions--;
+	/* It may come back as long as it is declared. */
+	assert_int_not_equal(quarantine_lift(&rig->place, "pair0", &problem), 0);
+	rig_declare(rig, "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n");
+	lift(rig);
+	rig_must(rig, &ASSIGN);
+	snapshot->n_functions++;
+}
+
 /* promise M9 */
 /* fault E3 */
 TEST(what_a_tenant_has_changed_is_for_a_person_to_judge)
@@ -270,6 +288,21 @@ TEST(another_nvme_in_its_place_is_not_erased_for_that)
 	rig_declare_nvme(rig, true);
 	rig_must(rig, &PREPARE);
 	assert_int_equal(erases(rig), 1);
+}
+
+/* Its labels are the host's own: no tenant wrote them. */
+/* promise M5 */
+/* fault E3 */
+TEST(a_disk_of_the_hosts_in_its_place_is_not_erased_when_a_person_asks)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_returned();
+
+	rig_declare_nvme(rig, true);
+	rig->fake.nvme.serial = "S2";
+	rig->fake.nvme.labelled = true;
+	rig_fails(rig, &PREPARE, GPUPASS_ERROR_HOST_IN_USE, "named in /etc/fstab: /data");
+	assert_int_equal(erases(rig), 0);
+	expect_tenant(rig, VM42);
 }
 
 /* promise M6 */
@@ -488,6 +521,23 @@ TEST(a_clean_one_on_vfio_is_nobodys_until_it_was_compared)
 	rig_must(rig, &ASSIGN);
 }
 
+static void somebody_looks(Rig *rig)
+{
+	pthread_mutex_unlock(&rig->fake.lock);
+	assert_true(rig_is_on(rig, NVME, "nvme", ""));
+	expect_state(rig, GROUP_DEGRADED);
+	pthread_mutex_lock(&rig->fake.lock);
+}
+
+TEST(a_look_at_one_that_is_compared_does_not_have_it_compared_again)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_started_on_vfio();
+
+	rig_at(rig, FAKE_MOVE, 2, somebody_looks);
+	rig_must(rig, &PREPARE);
+	expect_state(rig, GROUP_BOUND);
+}
+
 /* What a bind compares on its way to vfio-pci need not come back for that. */
 TEST(one_that_was_compared_before_it_was_bound_is_ready)
 {
@@ -497,6 +547,28 @@ TEST(one_that_was_compared_before_it_was_bound_is_ready)
 	start_anew(rig);
 	expect_state(rig, GROUP_FREE);
 	rig_must(rig, &BIND);
+	expect_state(rig, GROUP_BOUND);
+}
+
+/* The host may have written on it there. */
+/* promise M6 */
+TEST(one_that_the_hosts_driver_had_since_is_compared_again)
+{
+	static const char *const functions[] = { "0000:41:00.0", "0000:41:00.1", "0000:61:00.0",
+						 "0000:61:00.1", NVME };
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig->fake.nvme.sanitizes = true;
+	rig_must(rig, &PREPARE);
+	expect_state(rig, GROUP_FREE);
+	rig->fake.nvme.erased = false;
+	for (size_t i = 0; i < ELEMENTS(functions); i++)
+		fake_set_driver(&rig->fake, functions[i], "vfio-pci", "vfio-pci");
+	expect_state(rig, GROUP_UNREADY);
+	rig_fails(rig, &ASSIGN, GPUPASS_ERROR_GROUP_BUSY, "is yet to be compared with what was");
+	rig_fails(rig, &UNASKED, GPUPASS_ERROR_HOST_IN_USE, "");
+	rig_must(rig, &PREPARE);
+	assert_int_equal(erases(rig), 2);
 	expect_state(rig, GROUP_BOUND);
 }
 

@@ -81,6 +81,38 @@ TEST(a_vf_that_an_edit_took_out_of_its_vlan_is_put_back)
 	}
 }
 
+/* It is in that network, whatever is declared of it by now. */
+/* promises M3 */
+TEST(a_release_that_fails_gives_a_running_guest_its_vf_in_the_vlan_that_it_had)
+{
+	static const char *const declared[] = { WITH RIG_VF "\nVlan=43\n", WITH RIG_VF "\n",
+						"[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\n" };
+	const Bdf vf = bdf_of(RIG_VF);
+
+	for (size_t i = 0; i < ELEMENTS(declared); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_new();
+		_cleanup_free_ char *mac = domain_vf_mac(VM42, &vf, rig->place.host_key);
+		const char *live;
+
+		rig_lacks_vf(rig);
+		rig_must(rig, &PREPARE);
+		rig_must(rig, &ASSIGN);
+		fake_start(&rig->fake, "vm42");
+		rig_declare(rig, declared[i]);
+		fake_watch(&rig->fake);
+		fake_fail(&rig->fake, &(FakeFault){ .op = FAKE_DETACH,
+						    .nth = 2,
+						    .problem = GPUPASS_ERROR_ATTACH_FAILED });
+		rig_try(rig, &BACK);
+		rig_expect(rig, JOB_FAILED, GPUPASS_ERROR_ATTACH_FAILED, "");
+		assert_int_equal(rig->fake.calls[FAKE_DETACH], 2);
+		live = fake_domain(&rig->fake, "vm42")->live_xml;
+		assert_true(fake_xml_has(live, &vf));
+		assert_non_null(strstr(live, mac));
+		assert_non_null(strstr(live, "<tag id=\"42\"/>"));
+	}
+}
+
 /* A boot takes the VFs: they are made again, and nobody may start with half of the group. */
 /* fault E4 */
 TEST(after_a_boot_the_vf_of_an_assigned_group_is_made_again)
@@ -180,11 +212,26 @@ TEST(a_vf_that_something_else_made_anew_is_kept_to_its_address_first)
 		rig->fake.spoof_check = ruled;
 		assert_int_equal(need(rig), COMPANION_TO_RULE);
 		rig_must(rig, &PREPARE);
-		rig_expect_steps(rig, ruled ? "" : "preflight: done, make VFs: done, verify: done");
+		rig_expect_steps(
+			rig, ruled && bound ? "" : "preflight: done, make VFs: done, verify: done");
 		assert_true(rig->fake.spoof_check);
 		assert_int_equal(need(rig), COMPANION_READY);
-		assert_true(ruled || rig_is_on(rig, RIG_VF, "vfio-pci", bound ? "" : "vfio-pci"));
+		/* Also one that was ruled when it came, as most are. */
+		assert_true(rig_is_on(rig, RIG_VF, "vfio-pci", bound ? "" : "vfio-pci"));
 	}
+}
+
+/* What KeepBound= keeps may have been written down while the VF was away. */
+TEST(a_vf_of_a_kept_group_is_bound_as_it_is_made)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_new();
+
+	rig_lacks_vf(rig);
+	rig_declare(rig, "[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\n");
+	rig_must(rig, &KEEP);
+	rig_declare(rig, WITH RIG_VF "\n");
+	rig_must(rig, &PREPARE);
+	assert_true(rig_is_on(rig, RIG_VF, "vfio-pci", "vfio-pci"));
 }
 
 /* Those that end and come again with another group's have no rules. */

@@ -168,6 +168,26 @@ ON_A_READY_MANAGER(a_companion_that_is_stuck_stays_closed_with_its_group)
 	assert_int_equal(state_of(rig, &port), FENCE_QUARANTINED);
 }
 
+/* libvirt starts its domains with autostart before it answers anybody. */
+/* promise T7 */
+ON_A_MANAGER(after_a_start_a_vf_that_has_its_rules_is_open_before_libvirt_answers)
+{
+	const Bdf vf = bdf_of(RIG_VF);
+
+	for (int ruled = 0; ruled < 2; ruled++) {
+		rig_lacks_vf(rig->rig);
+		rig->rig->fake.hides_vfs = false;
+		rig->rig->fake.spoof_check = ruled;
+		manager_rig_write_group(
+			rig, "pair0",
+			"[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\nWith=vf:" RIG_VF "\n");
+		manager_rig_restart(rig);
+		manager_rig_look(rig);
+		manager_rig_settle(rig);
+		assert_int_equal(state_of(rig, &vf), ruled ? FENCE_OPEN : FENCE_UNSAFE);
+	}
+}
+
 /* The note is there, or not, after a look. */
 static void expect_note(ManagerRig *rig, bool noted)
 {

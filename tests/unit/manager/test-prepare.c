@@ -225,6 +225,84 @@ ON_A_MANAGER(what_a_person_has_edited_is_not_prepared_before_a_reload)
 	assert_int_equal(only_job(rig)->state, JOB_DONE);
 }
 
+/* Also not for a VF that is there, with which its NVMe would be erased. */
+/* promise M7 */
+ON_A_MANAGER(what_a_person_has_edited_is_not_ruled_before_a_reload)
+{
+	_cleanup_(caller_clear) Caller caller = { 0 };
+	size_t n;
+
+	declare_vf(rig);
+	rig->rig->fake.hides_vfs = false;
+	manager_rig_write_group(rig, "pair0", "[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\n");
+	manager_rig_write_group(rig, "pair1", "[Group]\nName=pair1\nGpu=9a:00.0\nGpu=9b:00.0\n");
+	start_anew(rig);
+	manager_rig_write_group(rig, "pair0",
+				"[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\nWith=vf:" RIG_VF
+				"\nWith=nvme:" NVME "\nErase=yes\n");
+	manager_forget(rig->manager, "pair1", caller_declared, &caller);
+	caller_wait(rig, &caller);
+	assert_null(caller.message);
+	manager_rig_settle(rig);
+	assert_true(group_awaits_vf(manager_rig_group(rig, "pair0")));
+	(void)manager_jobs(rig->manager, &n);
+	assert_int_equal(n, 0);
+	manager_reload(rig->manager);
+	manager_rig_settle(rig);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	(void)manager_jobs(rig->manager, &n);
+	assert_true(n > 0);
+}
+
+static bool vf_is_kept(const ManagerRig *rig)
+{
+	_cleanup_free_ char *text = NULL;
+
+	(void)file_read_at(rig->rig->kept.dir_fd, "0000:18:00.0.json", 1 << 20, &text, NULL);
+	return text && strstr(text, RIG_VF);
+}
+
+/* libvirt is not there: nothing makes it again meanwhile. */
+ON_A_MANAGER(what_keepbound_keeps_has_its_vf_also_while_that_is_away)
+{
+	static char *const keep[] = { (char *)"pair0", NULL };
+
+	declare_vf(rig);
+	rig->rig->fake.hides_vfs = false;
+	manager_rig_restart(rig);
+	rig->manager->place.policy.keep_bound = keep;
+	manager_reload(rig->manager);
+	for (int away = 0; away < 2; away++) {
+		rig->rig->fake.hides_vfs = away;
+		manager_rig_settle(rig);
+		manager_rig_look(rig);
+		manager_rig_settle(rig);
+		assert_int_equal(group_lacks_vf(manager_rig_group(rig, "pair0")), away);
+		assert_true(vf_is_kept(rig));
+	}
+}
+
+/* It would be refused, and wait for minutes. */
+ON_A_MANAGER(nothing_is_prepared_before_it_is_known_who_has_what)
+{
+	const JobRecord *const *jobs;
+	size_t n;
+
+	declare_vf(rig);
+	manager_rig_restart(rig);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	assert_true(group_awaits_vf(manager_rig_group(rig, "pair0")));
+	(void)manager_jobs(rig->manager, &n);
+	assert_int_equal(n, 0);
+	manager_rig_connect(rig);
+	manager_rig_settle(rig);
+	jobs = manager_jobs(rig->manager, &n);
+	assert_true(n > 0);
+	assert_int_equal(jobs[0]->state, JOB_DONE);
+}
+
 /* The number of a NIC's VFs changes by 0: the second group waits until the first has its VFs. */
 ON_A_MANAGER(groups_with_vfs_of_one_nic_are_prepared_one_after_the_other)
 {

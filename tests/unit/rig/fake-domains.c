@@ -164,7 +164,7 @@ char *fake_xml_detach(const char *live_xml, const Bdf *function)
 		Bdf bdf;
 
 		next = xml_next(device);
-		if (xml_is_pci_hostdev(device) && xml_host_address(device, &bdf) == 0 &&
+		if (xml_is_pci_device(device) && xml_host_address(device, &bdf) == 0 &&
 		    bdf_equal(&bdf, function))
 			xml_remove(device);
 	}
@@ -224,7 +224,7 @@ bool fake_xml_has(const char *text, const Bdf *function)
 	for (xmlNode *i = xml ? xml_first(devices_of(xml)) : NULL; i; i = xml_next(i)) {
 		Bdf bdf;
 
-		if (xml_is_pci_hostdev(i) && xml_host_address(i, &bdf) == 0 &&
+		if (xml_is_pci_device(i) && xml_host_address(i, &bdf) == 0 &&
 		    bdf_equal(&bdf, function))
 			return true;
 	}

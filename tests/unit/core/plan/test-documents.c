@@ -354,6 +354,42 @@ TEST(every_member_is_read_strictly)
 	}
 }
 
+static char *whole_plan(void)
+{
+	for (size_t i = 0; i < ALL; i++)
+		if (str_equal(name_at(i), "plan"))
+			return read_fixture(i, ".json");
+	return NULL;
+}
+
+/* Its open journals outlive an upgrade. */
+TEST(a_plan_of_the_version_before_vlans_is_read)
+{
+	_cleanup_free_ char *text = whole_plan(), *message = NULL;
+	_cleanup_json_ json_t *root = json_loads(text, 0, NULL);
+	json_t *function = json_array_get(json_object_get(root, "functions"), 0);
+	_cleanup_json_ json_t *record = NULL;
+	_cleanup_(plan_freep) Plan *plan = NULL;
+
+	json_object_del(function, "mac");
+	json_object_del(function, "vlan");
+	json_object_set_new(function, "vf", json_true());
+	json_object_set_new(
+		root, "nics",
+		json_pack("[{s:s, s:i, s:i}]", "bdf", "0000:61:00.0", "before", 0, "number", 2));
+	if (plan_from_record(root, &plan, &message) != 0)
+		fail_msg("%s", str_or_empty(message));
+	assert_int_equal(plan->nics[0].number, 2);
+	/* As its own undo would have left it. */
+	assert_int_equal(plan->nics[0].autoprobe, 1);
+	plan->nics[0].autoprobe = 0;
+	record = plan_to_record(plan);
+	plan_free(plan);
+	plan = NULL;
+	assert_int_equal(plan_from_record(record, &plan, &message), 0);
+	assert_int_equal(plan->nics[0].autoprobe, 0);
+}
+
 int main(int argc, char **argv)
 {
 	for (int k = 1; k < argc; k++)
