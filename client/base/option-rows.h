@@ -72,9 +72,9 @@ WORD(NUMA, "numa", "MODE", numa, "advise, apply, strict",
 WORD(FIT, "fit", "MODE", fit, "advise, apply, strict",
      "Address space and memory: advise, apply, or strict")
 WORD(TOPOLOGY, "topology", "MODE", topology, "mirror, flat",
-     "The guest sees the host's distances, or flat ports: mirror, or flat")
+     "PCIe distances in the guest: mirror, or flat")
 OF_SOME(PEER_ACCESS, 0, "peer-access", "[=unsafe]", "on, unsafe", NULL, read_peer_access,
-	peer_access, "Boards reach each other over PCIe; unsafe: GeForce, too")
+	peer_access, "Peer access over PCIe; unsafe: GeForce, too")
 OPTION_MEMBER(const char *, peer_access)
 FLAG(ACCEPT_DIRTY, "accept-dirty", "Root: accept a board that cannot be reset")
 FLAG(KEEP_VFIO, "keep-vfio", "Leave the functions on vfio-pci")

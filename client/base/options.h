@@ -58,7 +58,7 @@ struct OptionRow {
 /* The value stands behind a "=", or there is none. */
 static inline bool option_may_lack_value(const OptionRow *row)
 {
-	return row->argument && row->argument[0] == '[';
+	return row->argument && row->argument[0] == '[' && row->argument[1] == '=';
 }
 
 /* The place of a word in "a, b, c"; -1: it is none of them. */

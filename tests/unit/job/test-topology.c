@@ -243,8 +243,6 @@ static void fail_to_release(Rig *rig, void (*meanwhile)(Rig *rig))
 
 ON_A_RIG(a_release_undone_beside_an_editor_gives_the_tree_back)
 {
-	_cleanup_free_ char *before = NULL;
-
 	mirrored(rig);
 	fail_to_release(rig, retitle);
 	assert_non_null(strstr(definition(rig), "edited meanwhile"));
