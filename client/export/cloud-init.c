@@ -77,7 +77,7 @@ static void print_tree(FILE *to, const Export *e)
 	size_t size;
 	FILE *memory = xmemstream(&text, &size);
 
-	export_print(memory, export_format_find("nccl-topo"), e);
+	export_nccl(memory, e);
 	xmemstream_end(&memory);
 	print_file(to, "/usr/local/share/gpupass-guest/nccl-topo.xml", "0644", text);
 }

@@ -77,13 +77,19 @@ static void close_switches(FILE *to, size_t from, size_t down_to)
 		fprintf(to, "%*s</pci>\n", (int)(4 + 2 * from), "");
 }
 
+static const char head[] =
+	"<!-- From gpupass export, for NCCL_TOPO_FILE in a guest: the switches and NUMA nodes of\n"
+	"the host, under numbers that no guest has, and the addresses of GPUs and NICs in the\n"
+	"guest, as its firmware numbers buses. -->\n"
+	"<system version=\"1\">\n";
+
 void export_nccl(FILE *to, const Export *e)
 {
 	const ExportGuest *guest = &e->guest;
 	const ExportMember *before = NULL;
 	unsigned number = 0;
 
-	fputs("<system version=\"1\">\n", to);
+	fputs(head, to);
 	EACH (const ExportMember, member, guest->members, guest->n_members) {
 		size_t shared = 0;
 
