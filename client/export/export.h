@@ -12,7 +12,7 @@
 
 /* The most that a link can do. */
 typedef struct ExportLink {
-	unsigned speed; /* 1: 2.5 GT/s, 2: 5, 3: 8, 4: 16, 5: 32, 6: 64; 0: not known */
+	unsigned speed; /* a code of pcie_speed_name(); 0: not known */
 	unsigned width; /* lanes; 0: not known */
 } ExportLink;
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "bus/document.h"
 #include "util/grow.h"
+#include "util/pcie-speed.h"
 #include "util/xalloc.h"
 #include "verbs/verbs.h"
 
@@ -38,21 +39,12 @@ static const json_t *find(const json_t *document, const char *list, const char *
 
 /* ---- links ---- */
 
-/* In the words of core/pci/pcie-config.c of the daemon. */
 static ExportLink read_link(const json_t *function)
 {
-	static const char *const speeds[] = { "",	 "2.5 GT/s", "5 GT/s", "8 GT/s",
-					      "16 GT/s", "32 GT/s",  "64 GT/s" };
-	const char *speed = json_text_of(function, "max_link_speed");
 	long long width = json_number_of(function, "max_link_width");
-	ExportLink link = { 0 };
 
-	for (unsigned i = 1; i < ELEMENTS(speeds); i++)
-		if (strcmp(speed, speeds[i]) == 0)
-			link.speed = i;
-	if (width > 0 && width <= 32)
-		link.width = (unsigned)width;
-	return link;
+	return (ExportLink){ pcie_speed_code(json_text_of(function, "max_link_speed")),
+			     width > 0 && width <= 32 ? (unsigned)width : 0 };
 }
 
 static unsigned lower(unsigned a, unsigned b)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/verify/peer-test.h"
 
-#include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -194,12 +193,4 @@ void peer_test_hear(PeerTest *test, const VerifyInput *input, const VerifyReport
 		judge(test, input, report, told, *said ? said : "no further word");
 	else
 		settle(test, input, PEERS_NOT_PROVED, cause, *said ? said : "no further word");
-}
-
-json_t *peer_test_to_json(const PeerTest *test)
-{
-	return json_build("{s:s, s:s, s:o, s:o}", "verdict", peer_verdict_to_string(test->verdict),
-			  "cause", peer_cause_to_string(test->cause), "reason",
-			  json_string_or_null(test->reason), "remedy",
-			  json_string_or_null(test->remedy));
 }

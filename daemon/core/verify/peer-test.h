@@ -7,8 +7,7 @@
  */
 #pragma once
 
-#include <jansson.h>
-
+#include "core/base/json-struct.h"
 #include "core/verify/guest-agent.h"
 #include "core/verify/report.h"
 
@@ -39,10 +38,12 @@ DECLARE_ENUM(peer_cause, PeerCause, PEER_CAUSES, PEER_CAUSE_MAX_);
 typedef struct PeerTest {
 	PeerVerdict verdict;
 	PeerCause cause;
-	char *reason; /* one sentence; NULL when it is proved */
-	char *remedy; /* likewise; NULL also where nothing has to be done */
+	char *reason _json_(or_null); /* one sentence; NULL when it is proved */
+	char *remedy _json_(or_null); /* likewise; NULL also where nothing has to be done */
 } PeerTest;
 DECLARE_FREE(PeerTest, peer_test_free)
+/* The member "peer_access" of org.gpupass1.verify/1. */
+DECLARE_JSON(PeerTest, peer_test_members)
 
 extern const char *const peer_test_command[];
 
@@ -54,6 +55,3 @@ PeerTest *peer_test_begin(const VerifyInput *input, const VerifyReport *report, 
 			  bool *ret_run);
 void peer_test_hear(PeerTest *test, const VerifyInput *input, const VerifyReport *report,
 		    const GuestRun *run);
-
-/* The member "peer_access" of org.gpupass1.verify/1. */
-json_t *peer_test_to_json(const PeerTest *test);
