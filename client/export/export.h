@@ -12,7 +12,7 @@
 
 /* The most that a link can do. */
 typedef struct ExportLink {
-	unsigned speed; /* 1: 2.5 GT/s, 2: 5, 3: 8, 4: 16, 5: 32, 6: 64; 0: not known */
+	unsigned speed; /* a code of pcie_speed_name(); 0: not known */
 	unsigned width; /* lanes; 0: not known */
 } ExportLink;
 
@@ -26,7 +26,7 @@ typedef struct ExportSwitch {
 typedef struct ExportMember {
 	Bdf host, guest;
 	char *path; /* in the guest: "00/02.3/00.0" */
-	unsigned class_code;
+	unsigned class_code, vendor_id, device_id;
 	int numa_node; /* of the host; -1: not known */
 	ExportLink link;
 	ExportSwitch *switches; /* above it on the host, the uppermost first */

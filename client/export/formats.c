@@ -330,15 +330,10 @@ static const char nova_head[] =
 
 #define ALL_KINDS "nic, vf, nvme"
 
-static const char nccl_head[] =
-	"<!-- From gpupass export, for NCCL_TOPO_FILE in a guest: the switches and NUMA nodes of\n"
-	"the host, under numbers that no guest has, and the addresses of GPUs and NICs in the\n"
-	"guest, as its firmware numbers buses. -->\n";
-
 /* KubeVirt and Nova count devices of a model. ESXi makes its VFs itself. */
 static const ExportFormat formats[] = {
 	{ "cloud-init", SUBJECT_DOMAIN, 0, 0, cloud_init_head, NULL, NULL, export_cloud_init },
-	{ "nccl-topo", SUBJECT_TREE, 0, 0, nccl_head, NULL, NULL, export_nccl },
+	{ "nccl-topo", SUBJECT_TREE, 0, 0, "", NULL, NULL, export_nccl },
 	/* PCI buses behind bus 0 */
 	{ "libvirt", SUBJECT_GROUPS, 1, 255, libvirt_head, "", ALL_KINDS, print_libvirt },
 	/* the chassis of a port: a byte, and 0 is none */

@@ -6,7 +6,7 @@
  */
 #include "base/text.h"
 #include "export/export.h"
-#include "util/xalloc.h"
+#include "util/pcie-speed.h"
 
 /*
  * NUMA nodes that no guest has: NCCL takes the processors of a node of this number in the guest,
@@ -44,12 +44,15 @@ void export_sort_members(ExportGuest *guest)
 		qsort(guest->members, guest->n_members, sizeof(ExportMember), compare_members);
 }
 
+/* "16.0 GT/s PCIe": without ".0" it knows not all (kvDictPciGen in src/graph/topo.cc). */
 static void print_link(FILE *to, const ExportLink *link)
 {
-	static const char *const speeds[] = { NULL, "2.5", "5.0", "8.0", "16.0", "32.0", "64.0" };
+	const char *name = pcie_speed_name(link->speed);
+	int n = name ? (int)strcspn(name, " ") : 0;
 
-	if (link->speed > 0 && link->speed < ELEMENTS(speeds))
-		fprintf(to, " link_speed=\"%s GT/s PCIe\"", speeds[link->speed]);
+	if (name)
+		fprintf(to, " link_speed=\"%.*s%s GT/s PCIe\"", n, name,
+			strchr(name, '.') ? "" : ".0");
 	if (link->width > 0)
 		fprintf(to, " link_width=\"%u\"", link->width);
 }
@@ -83,7 +86,12 @@ void export_nccl(FILE *to, const Export *e)
 	const ExportMember *before = NULL;
 	unsigned number = 0;
 
-	fputs("<system version=\"1\">\n", to);
+	fputs("<!-- From gpupass export, for NCCL_TOPO_FILE in a guest: the switches and NUMA nodes of\n"
+	      "the host, under numbers that no guest has, and the addresses of GPUs and NICs in the\n"
+	      "guest, as its firmware numbers buses. For NCCL before 2.27.3 add a <pci> below a <cpu>\n"
+	      "for each PCI NIC that the guest has besides. Export it again after each assign. -->\n"
+	      "<system version=\"1\">\n",
+	      to);
 	EACH (const ExportMember, member, guest->members, guest->n_members) {
 		size_t shared = 0;
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "bus/document.h"
 #include "util/grow.h"
+#include "util/pcie-speed.h"
 #include "util/xalloc.h"
 #include "verbs/verbs.h"
 
@@ -38,21 +39,12 @@ static const json_t *find(const json_t *document, const char *list, const char *
 
 /* ---- links ---- */
 
-/* In the words of core/pci/pcie-config.c of the daemon. */
 static ExportLink read_link(const json_t *function)
 {
-	static const char *const speeds[] = { "",	 "2.5 GT/s", "5 GT/s", "8 GT/s",
-					      "16 GT/s", "32 GT/s",  "64 GT/s" };
-	const char *speed = json_text_of(function, "max_link_speed");
 	long long width = json_number_of(function, "max_link_width");
-	ExportLink link = { 0 };
 
-	for (unsigned i = 1; i < ELEMENTS(speeds); i++)
-		if (strcmp(speed, speeds[i]) == 0)
-			link.speed = i;
-	if (width > 0 && width <= 32)
-		link.width = (unsigned)width;
-	return link;
+	return (ExportLink){ pcie_speed_code(json_text_of(function, "max_link_speed")),
+			     width > 0 && width <= 32 ? (unsigned)width : 0 };
 }
 
 static unsigned lower(unsigned a, unsigned b)
@@ -99,6 +91,17 @@ static int read_place(const json_t *holder, ExportMember *member)
 	return 0;
 }
 
+/* As PCI counts it; -EBADMSG: it is none. */
+static int read_hex(const json_t *from, const char *key, unsigned max, unsigned *ret)
+{
+	unsigned long long value;
+
+	if (str_to_unsigned(json_text_of(from, key), 16, max, &value) < 0)
+		return -EBADMSG;
+	*ret = (unsigned)value;
+	return 0;
+}
+
 static void add_member(const Tree *t, const json_t *device)
 {
 	const json_t *upstream = json_object_get(device, "upstream_path");
@@ -107,21 +110,21 @@ static void add_member(const Tree *t, const json_t *device)
 	const char *address = json_text_of(device, "address");
 	size_t depth = json_array_size(upstream);
 	ExportMember *member = GROW(t->guest->members, t->guest->n_members);
-	unsigned long long class_code = 0;
 
 	function = functions ? find(device, "functions", "address", address) : device;
 	*member = (ExportMember){ .numa_node = -1 };
 	if (bdf_parse(address, &member->host) < 0 ||
-	    str_to_unsigned(json_text_of(function, "class"), 16, 0xffffff, &class_code) < 0)
+	    read_hex(function, "class", 0xffffff, &member->class_code) < 0 ||
+	    read_hex(device, "vendor_id", UINT16_MAX, &member->vendor_id) < 0 ||
+	    read_hex(device, "device_id", UINT16_MAX, &member->device_id) < 0)
 		treeless(t->guest, "what %s is, is not known", address);
-	member->class_code = (unsigned)class_code;
 	if (json_is_integer(node) && json_integer_value(node) >= 0 &&
 	    json_integer_value(node) <= SHRT_MAX)
 		member->numa_node = (int)json_integer_value(node);
 	if (read_place(find(device, "domains", "uuid", t->guest->domain_uuid), member) < 0)
 		treeless(t->guest,
 			 "which address the guest gives %s, is not known\n"
-			 "Remedy: that is known of what the definition of a q35 has",
+			 "Remedy: use machine type q35, and no bridges by <qemu:commandline>",
 			 address);
 	read_switches(t, upstream, member);
 	member->link = find_link(t, device,
@@ -186,7 +189,7 @@ static void check_switches(ExportGuest *guest)
 				treeless(guest,
 					 "the speed of the switch at %s is not known\n"
 					 "Remedy: its ports are read while a GPU below is awake: "
-					 "start the domain, and look again a minute later",
+					 "start the domain, and export again a minute later",
 					 BDF_TEXT(&one->host));
 	}
 	free(alone);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/verify.h"
 
-#include "core/domain/guest-path.h"
 #include "job/prepare.h"
 #include "job/select.h"
 #include "util/clock.h"
@@ -63,14 +62,16 @@ static int find(const JobPlace *place, const JobRequest *request, Prepared *p,
 			      .remedy = xstrdup("see which domain has which group: gpupass list"));
 }
 
+/* Where nobody knows which number firmware gives a bus, it is taken to be libvirt's index. */
 static void add_gpu(Verification *v, const Gpu *gpu, const DomainHostdev *hostdev)
 {
-	v->gpus[v->input.n_gpus++] = (VerifyGpu){
-		.bdf = gpu->lead->bdf,
-		.uuid = gpu->uuid,
-		.has_guest = hostdev && hostdev->has_guest,
-		.guest = hostdev ? hostdev->guest : (Bdf){ 0 },
-	};
+	VerifyGpu *added = &v->gpus[v->input.n_gpus++];
+
+	*added = (VerifyGpu){ .bdf = gpu->lead->bdf, .uuid = gpu->uuid };
+	if (!hostdev)
+		return;
+	added->has_guest = hostdev->has_guest;
+	added->guest = *hostdev->path ? hostdev->seen : hostdev->guest;
 }
 
 static void add_speeds(Verification *v, const Board *board)
@@ -90,8 +91,7 @@ static int find_gpus(Verification *v, Problem **ret_problem)
 {
 	const Prepared *p = v->found;
 	const GpuSet *all = p->inventory->gpus;
-	_cleanup_(domain_use_clear) DomainUse use = { 0 };
-	int r = live_use(p->domain, &use, ret_problem);
+	int r = live_use(p->domain, &v->use, ret_problem);
 
 	if (r != 0)
 		return r;
@@ -99,16 +99,15 @@ static int find_gpus(Verification *v, Problem **ret_problem)
 	if (!p->domain->active)
 		v->obstacle = VERIFY_NOT_RUNNING;
 	EACH_OF (Gpu, gpu, p->group->gpus, p->group->n_gpus) {
-		const DomainHostdev *hostdev = domain_use_hostdev(&use, &gpu->lead->bdf);
+		const DomainHostdev *hostdev = domain_use_hostdev(&v->use, &gpu->lead->bdf);
 
 		add_gpu(v, gpu, hostdev);
-		v->n_cliques += hostdev && hostdev->clique;
 		if (!hostdev && v->obstacle == VERIFY_NOTHING)
 			v->obstacle = VERIFY_NOT_ATTACHED;
 	}
 	v->input.n_group = v->input.n_gpus;
 	EACH (const Gpu, gpu, all->gpus, all->n_gpus) {
-		const DomainHostdev *hostdev = domain_use_hostdev(&use, &gpu->lead->bdf);
+		const DomainHostdev *hostdev = domain_use_hostdev(&v->use, &gpu->lead->bdf);
 
 		if (hostdev && !SOME_OF(p->group->gpus, p->group->n_gpus,
 					bdf_equal(&it->lead->bdf, &gpu->lead->bdf)))
@@ -229,19 +228,6 @@ static GuestReport *read_guest_report(const JobPlace *place, const VerifyInput *
 	return found;
 }
 
-/* Where the guest sees each member, by the XML that it runs with; NULL: not known. */
-static char **guest_paths(const VirtDomain *domain, const PciFunction *const *members, size_t n)
-{
-	_cleanup_(problem_freep) Problem *ignored = NULL;
-	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
-	char **paths = xcalloc(n + 1, sizeof(char *));
-
-	if (domain->live_xml && domain_xml_skim(domain->live_xml, &xml, &ignored) == 0)
-		for (size_t i = 0; i < n; i++)
-			paths[i] = domain_xml_guest_path(xml, &members[i]->bdf);
-	return paths;
-}
-
 static GuestTopology *look_at_topology(const JobPlace *place, const Verification *v,
 				       uint64_t deadline)
 {
@@ -249,30 +235,27 @@ static GuestTopology *look_at_topology(const JobPlace *place, const Verification
 	const Assignment *assignment =
 		assignments_find_group(v->found->assignments, v->found->group->name);
 	uint64_t soon = now_monotonic() + REPORT_USEC;
-	TopologyInput input = { .verify = &v->input, .n_nodes = host ? host->n_nodes : 0 };
+	TopologyInput input = {
+		.verify = &v->input,
+		.n_nodes = host ? host->n_nodes : 0,
+		.use = &v->use,
+		.mirror = assignment && assignment->topology == TOPOLOGY_MIRROR,
+	};
 	GuestRun runs[SIGHT_RUNS] = { 0 };
 	GuestTopology *topology;
 	_cleanup_free_ const PciFunction **members = NULL;
 	GpuHealth *health = NULL;
-	char **paths;
 
 	if (!agent_answers(v->report))
 		return NULL;
 	guest_run(place, v->input.domain_uuid, sight_commands, SIGHT_RUNS,
 		  soon < deadline ? soon : deadline, runs);
-	members = group_leads(v->found->group, &input.n_members);
-	paths = guest_paths(v->found->domain, members, input.n_members);
+	input.members = members = group_leads(v->found->group, &input.n_members);
 	if (place->health)
 		health_look(place->health, place->host, members, input.n_members, &health);
-	input.mirror = assignment && assignment->topology == TOPOLOGY_MIRROR;
-	input.members = members;
-	input.paths = paths;
 	input.health = health;
 	input.n_health = health ? input.n_members : 0;
 	topology = guest_topology_judge(&input, runs);
-	for (size_t i = 0; i < input.n_members; i++)
-		free(paths[i]);
-	free(paths);
 	gpu_healths_free(health, input.n_health);
 	clear_runs(runs, SIGHT_RUNS);
 	return topology;
@@ -299,22 +282,36 @@ static Workload *measure(const JobPlace *place, const VerifyInput *input,
 	return w;
 }
 
-static PeerTest *test_peers(const JobPlace *place, const Verification *v, uint64_t deadline)
+static bool has_clique(const DomainUse *use, const Gpu *gpu)
+{
+	const DomainHostdev *hostdev = domain_use_hostdev(use, &gpu->lead->bdf);
+
+	return hostdev && hostdev->clique;
+}
+
+static PeerTest *test_peers(const JobPlace *place, const Verification *v, bool asked,
+			    uint64_t deadline)
 {
 	const Prepared *p = v->found;
 	const Assignment *record =
 		assignments_find_function(p->assignments, &p->group->gpus[0]->lead->bdf);
-	bool given = v->n_cliques == p->group->n_gpus, run_it;
 	uint64_t soon = now_monotonic() + PEERS_USEC;
-	const char *const *argv = peer_test_command;
+	_cleanup_strv_ char **command = NULL;
+	const char *const *argv;
 	GuestRun run = { 0 };
 	PeerTest *test;
+	bool run_it;
 
-	if (!given && !(record && record->peer_access != PEER_ACCESS_OFF))
+	/* What an operator wrote past gpupass is his to prove. */
+	if (!record || record->peer_access == PEER_ACCESS_OFF)
 		return NULL;
-	test = peer_test_begin(&v->input, v->report, given, &run_it);
+	test = peer_test_begin(&v->input, v->report,
+			       EVERY_OF(p->group->gpus, p->group->n_gpus, has_clique(&v->use, it)),
+			       asked, &run_it);
 	if (!run_it || !agent_answers(v->report))
 		return test;
+	command = peer_test_command(v->report);
+	argv = (const char *const *)command;
 	guest_run(place, v->input.domain_uuid, &argv, 1, soon < deadline ? soon : deadline, &run);
 	peer_test_hear(test, &v->input, v->report, &run);
 	guest_run_clear(&run);
@@ -344,6 +341,13 @@ static int look_again(const JobPlace *place, Verification *v, Problem **ret_prob
 	report = verify_give_up(&v->input, VERIFY_CHANGED);
 	verify_report_free(v->report);
 	v->report = report;
+	/* What was seen may have been seen of other boards. */
+	workload_free(v->workload);
+	guest_topology_free(v->topology);
+	peer_test_free(v->peers);
+	v->workload = NULL;
+	v->topology = NULL;
+	v->peers = NULL;
 	return 0;
 }
 
@@ -391,7 +395,7 @@ static int ask_guest(const JobPlace *place, const JobRequest *request, Verificat
 	/* What measures keeps the guest's GPUs busy for minutes. */
 	r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0)
-		v->peers = test_peers(place, v, deadline);
+		v->peers = test_peers(place, v, request->workload, deadline);
 	if (r == 0 && request->workload)
 		v->workload = measure(place, &v->input, v->report, deadline);
 	return r == 0 ? look_again(place, v, ret_problem) : r;
@@ -422,6 +426,6 @@ int verification_run(const JobPlace *place, const JobRequest *request, Verificat
 		v->guest_report ? guest_report_to_json(v->guest_report) : NULL,
 		v->topology ? json_struct_write(guest_topology_members, v->topology) : NULL,
 		v->workload ? workload_to_json(v->workload, v->report) : NULL,
-		v->peers ? peer_test_to_json(v->peers) : NULL);
+		v->peers ? json_struct_write(peer_test_members, v->peers) : NULL);
 	return 0;
 }

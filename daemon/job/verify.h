@@ -28,13 +28,13 @@ typedef struct Verification {
 	Prepared *found; /* domain, group and all facts */
 	VerifyInput input _borrowed_;
 	VerifyGpu *gpus _owned_(free); /* of the input */
+	DomainUse use;		       /* of the running domain; empty: it does not run */
 	VerifyCause obstacle;	       /* why asking the guest is pointless */
 	uint64_t asked_usec;	       /* CLOCK_REALTIME */
 	VerifyReport *report;
 	GuestReport *guest_report; /* NULL: not looked for */
 	GuestTopology *topology;   /* likewise */
 	Workload *workload;	   /* NULL: not asked for */
-	size_t n_cliques;	   /* GPUs of the group that the running guest has in the clique */
 	PeerTest *peers;	   /* NULL: the domain is not to have peer access */
 	char *json;
 	JobNote note; /* for the log */

@@ -111,14 +111,6 @@ void pcie_config_parse(const uint8_t *bytes, size_t size, PcieConfig *ret)
 	*ret = config;
 }
 
-const char *pcie_speed_name(unsigned code)
-{
-	static const char *const names[] = { NULL,	"2.5 GT/s", "5 GT/s", "8 GT/s",
-					     "16 GT/s", "32 GT/s",  "64 GT/s" };
-
-	return code < ELEMENTS(names) ? names[code] : NULL;
-}
-
 const char *pcie_speed_text(unsigned code)
 {
 	const char *name = pcie_speed_name(code);

@@ -6,6 +6,7 @@
 
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
+#include "util/pcie-speed.h"
 
 #define PCIE_CONFIG_BYTES 4096
 
@@ -43,9 +44,7 @@ typedef struct PcieConfig {
 /* `size` is 64 for a reader who may see no more. Never fails: what is absent stays 0. */
 void pcie_config_parse(const uint8_t *bytes, size_t size, PcieConfig *ret);
 
-/* "16 GT/s"; NULL for a code without a meaning. */
-const char *pcie_speed_name(unsigned code);
-/* "?" for such a code. */
+/* Of a speed's code; "?" for one without a meaning. */
 const char *pcie_speed_text(unsigned code);
 
 /* A root or downstream port that can separate the devices behind it, with that turned off. */

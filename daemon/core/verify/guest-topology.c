@@ -18,9 +18,9 @@ typedef struct Judge {
 	Sight sight;
 	NcclFile file;
 	Place *places _owned_(free); /* of each member */
-	GuestTopology *t _borrowed_;
-	const PciFunction *lost; /* the first member that the guest does not show; or NULL */
-	char *untrue;		 /* what the file says otherwise than the host is; or NULL */
+	/* The first that the guest does not show, that is farther or nearer, or slower. NULL: none */
+	char *lost, *other, *slow;
+	char *untrue; /* what the file says otherwise than the host is; or NULL */
 	/* Of pairs of a GPU and a NIC: those with GPUDirect RDMA, and without, unlike on the host. */
 	char **near, **apart;
 	size_t n_rdma;	  /* all of them */
@@ -31,164 +31,154 @@ LOCAL_CLEAR(Judge, judge_clear)
 
 #include "guest-topology.inc"
 
-static bool has_class(const Judge *j, size_t member, unsigned base)
+/* The first one is told. */
+#define NOTE(text, ...)                                                                            \
+	do {                                                                                       \
+		if (!(text))                                                                       \
+			(text) = strf(__VA_ARGS__);                                                \
+	} while (0)
+
+/* ---- members ---- */
+
+static bool is_known(const SightLink *link)
 {
-	return j->in->members[member]->class_code >> 16 == base;
+	return link->speed > 0 && link->width > 0;
 }
 
-static char *link_text(unsigned speed, unsigned width)
+/* "the link of 0000:41:00.0 is 2.5 GT/s x1 there, on the host 16 GT/s x16" */
+static void compare_links(const char *what, const Bdf *member, const SightLink *is,
+			  const char *where, const SightLink *host, char **told)
 {
-	return speed > 0 && width > 0 ? strf("%s x%u", pcie_speed_text(speed), width) : NULL;
+	if (is_known(is) && is_known(host) &&
+	    (is->speed != host->speed || is->width != host->width))
+		NOTE(*told, "the %s of %s is %s x%u %s, on the host %s x%u", what, BDF_TEXT(member),
+		     pcie_speed_text(is->speed), is->width, where, pcie_speed_text(host->speed),
+		     host->width);
 }
 
-/* They are known, and are not the same. */
-static bool differ(const char *a, const char *b)
+static void judge_links(Judge *j, const Bdf *member, const Place *place)
 {
-	return a && b && !str_equal(a, b);
+	const GpuHealth *health = gpu_healths_find(j->in->health, j->in->n_health, member);
+	SightLink link, up = { 0 };
+
+	if (!health)
+		return;
+	link = (SightLink){ gpu_health_speed_expected(health), gpu_health_width_expected(health) };
+	/* A root port, and the two ports of a switch. */
+	if (health->n_ports > 2) {
+		const PcieConfig *port = &health->ports[health->n_ports - 2].config;
+
+		up = (SightLink){ port->speed_max, port->width_max };
+	}
+	compare_links("link", member, &place->seen->link, "there", &link, &j->slow);
+	compare_links("link up from the switch", member, &place->seen->up, "there", &up, &j->slow);
+	if (place->filed)
+		compare_links("link", member, &place->filed->link, "in it", &link, &j->untrue);
 }
 
 /* Another device than was given is none: it, or the XML, changed meanwhile. */
-static void find_place(Judge *j, size_t i)
+static void judge_member(Judge *j, size_t i)
 {
 	const PciFunction *member = j->in->members[i];
-	const SightFunction *seen = sight_find_path(&j->sight, j->in->paths[i]);
+	const DomainHostdev *hostdev = domain_use_hostdev(j->in->use, &member->bdf);
+	const SightFunction *seen = hostdev ? sight_find_path(&j->sight, hostdev->path) : NULL;
+	Place *place = &j->places[i];
 
-	if (seen && seen->function.class_code == member->class_code)
-		j->places[i] = (Place){ seen, sight_find(&j->file.sight, &seen->function.bdf) };
-	else if (!j->lost)
-		j->lost = member;
-}
-
-static void add_member(Judge *j, size_t i)
-{
-	const SightFunction *seen = j->places[i].seen, *filed = j->places[i].filed;
-	SightMember *member = GROW(j->t->members, j->t->n_members);
-	_cleanup_free_ char *link = filed ? link_text(filed->speed, filed->width) : NULL;
-	const GpuHealth *health;
-
-	member->address = j->in->members[i]->bdf;
-	health = gpu_healths_find(j->in->health, j->in->n_health, &member->address);
-	if (health)
-		member->host_link = link_text(gpu_health_speed_expected(health),
-					      gpu_health_width_expected(health));
-	/* A root port, and the two ports of a switch. */
-	if (health && health->n_ports > 2)
-		member->host_uplink =
-			link_text(health->ports[health->n_ports - 2].config.speed_max,
-				  health->ports[health->n_ports - 2].config.width_max);
-	if (!seen)
+	if (!seen || seen->function.class_code != member->class_code) {
+		NOTE(j->lost, "which device of the guest is %s is not known",
+		     BDF_TEXT(&member->bdf));
 		return;
-	member->guest_address = seen->function.bdf;
-	member->link = link_text(seen->speed, seen->width);
-	member->uplink = link_text(seen->up_speed, seen->up_width);
+	}
+	*place = (Place){ seen, sight_find(&j->file.sight, &seen->function.bdf) };
 	/* NCCL wants to know nothing of an NVMe. */
-	if (j->untrue || j->in->members[i]->class_code == PCI_CLASS_NVME)
-		return;
-	if (!filed)
-		j->untrue = strf("it lacks %s, which is %s in the guest",
-				 BDF_TEXT(&member->address), BDF_TEXT(&member->guest_address));
-	else if (differ(link, member->host_link))
-		j->untrue = strf("the link of %s is %s in it, on the host %s",
-				 BDF_TEXT(&member->address), link, member->host_link);
+	if (!place->filed && member->class_code != PCI_CLASS_NVME)
+		NOTE(j->untrue, "it lacks %s, which is %s in the guest", BDF_TEXT(&member->bdf),
+		     BDF_TEXT(&seen->function.bdf));
+	judge_links(j, &member->bdf, place);
 }
 
 /* ---- distances ---- */
 
-static PcieDistance as_nccl(PcieDistance distance)
-{
-	return distance == PCIE_NODE ? PCIE_PHB : distance;
-}
+#define UNKNOWN PCIE_DISTANCE_MAX_
 
 /* What NCCL has of a GPU and a NIC: its file counts, where that has both. */
-static void hear_rdma(Judge *j, const SightPair *pair, PcieDistance host, PcieDistance guest,
+static void hear_rdma(Judge *j, const char *two, PcieDistance host, PcieDistance guest,
 		      PcieDistance file)
 {
-	PcieDistance own = pair->file ? file : as_nccl(guest);
+	PcieDistance own = file != UNKNOWN ? file : guest;
 	const char *word = pcie_distance_to_string(own);
 
 	j->n_rdma++;
-	j->n_unclear += !word;
-	j->contrary |= pair->file && pair->guest && file != as_nccl(guest);
+	j->n_unclear += own == UNKNOWN;
+	j->contrary |= file != UNKNOWN && guest != UNKNOWN && file != guest;
 	if (own <= PCIE_PXB)
-		strv_appendf(&j->near, "%s and %s (%s)", BDF_TEXT(&pair->a), BDF_TEXT(&pair->b),
-			     word);
-	else if (word && host <= PCIE_PXB)
-		strv_appendf(&j->apart, "%s and %s (%s, on the host %s)", BDF_TEXT(&pair->a),
-			     BDF_TEXT(&pair->b), word, pair->host);
+		strv_appendf(&j->near, "%s (%s)", two, word);
+	else if (own != UNKNOWN && host <= PCIE_PXB)
+		strv_appendf(&j->apart, "%s (%s, on the host %s)", two, word,
+			     pcie_distance_to_string(host));
 }
 
-static void add_pair(Judge *j, size_t a, size_t b)
+/* Two are farther apart, or nearer, than on the host. */
+static void compare_distances(const char *two, PcieDistance is, const char *where,
+			      PcieDistance host, char **told)
 {
-	const Place *pa = &j->places[a], *pb = &j->places[b];
-	PcieDistance host = pcie_distance(j->in->members[a], j->in->members[b], j->in->n_nodes);
-	PcieDistance guest = PCIE_DISTANCE_MAX_, file = PCIE_DISTANCE_MAX_;
-	SightPair *pair = GROW(j->t->pairs, j->t->n_pairs);
+	if (is != UNKNOWN && is != host)
+		NOTE(*told, "%s are %s in %s, on the host %s", two, pcie_distance_to_string(is),
+		     where, pcie_distance_to_string(host));
+}
 
-	if (pa->seen && pb->seen)
-		guest = pcie_distance(&pa->seen->function, &pb->seen->function, j->sight.n_nodes);
+static void judge_pair(Judge *j, size_t a, size_t b)
+{
+	const PciFunction *ma = j->in->members[a], *mb = j->in->members[b];
+	const Place *pa = &j->places[a], *pb = &j->places[b];
+	_cleanup_free_ char *two = strf("%s and %s", BDF_TEXT(&ma->bdf), BDF_TEXT(&mb->bdf));
+	PcieDistance host = nccl_distance(ma, mb), guest = UNKNOWN, file = UNKNOWN;
+
+	/* Ports of one NIC: the guest has them in slots of their own, and nobody asks. */
+	if (bdf_same_slot(&ma->bdf, &mb->bdf))
+		return;
+	if (pa->seen && pb->seen) {
+		const PciFunction *ga = &pa->seen->function, *gb = &pb->seen->function;
+
+		guest = nccl_distance(ga, gb);
+		compare_distances(two, pcie_distance(ga, gb, j->sight.n_nodes), "the guest",
+				  pcie_distance(ma, mb, j->in->n_nodes), &j->other);
+	}
 	if (pa->filed && pb->filed)
-		file = nccl_file_distance(pa->filed, pb->filed);
-	*pair = (SightPair){
-		.a = j->in->members[a]->bdf,
-		.b = j->in->members[b]->bdf,
-		.host = xstrdup(pcie_distance_to_string(host)),
-		.guest = xstrdup(pcie_distance_to_string(guest)),
-		.file = xstrdup(pcie_distance_to_string(file)),
-	};
-	if (pair->file && file != as_nccl(host) && !j->untrue)
-		j->untrue = strf("%s and %s are %s in it, on the host %s", BDF_TEXT(&pair->a),
-				 BDF_TEXT(&pair->b), pair->file, pair->host);
-	if (has_class(j, a, BASE_CLASS_DISPLAY) && has_class(j, b, PCI_BASE_CLASS_NETWORK))
-		hear_rdma(j, pair, host, guest, file);
+		file = nccl_distance(&pa->filed->function, &pb->filed->function);
+	compare_distances(two, file, "it", host, &j->untrue);
+	if (ma->class_code >> 16 == BASE_CLASS_DISPLAY &&
+	    mb->class_code >> 16 == PCI_BASE_CLASS_NETWORK)
+		hear_rdma(j, two, host, guest, file);
 }
 
 /* ---- in words ---- */
 
-#define LINK_TEXT(what) "; to NCCL the " what " of %s is %s there, on the host %s"
-
-/* *ret_good: distances and links are those of the host, as far as they are known. */
-static void tell_seen(Judge *j, bool heard, bool *ret_good)
+static void tell_seen(const Judge *j, bool heard, GuestTopology *t)
 {
-	GuestTopology *t = j->t;
-	const SightPair *other = FIND(t->pairs, t->n_pairs, differ(it->guest, it->host));
-	const SightMember *slow = FIND(t->members, t->n_members, differ(it->link, it->host_link));
-	const SightMember *above =
-		FIND(t->members, t->n_members, differ(it->uplink, it->host_uplink));
-	_cleanup_free_ char *link =
-		slow	? strf(LINK_TEXT("link"), BDF_TEXT(&slow->address), slow->link,
-			       slow->host_link)
-		: above ? strf(LINK_TEXT("link up from the switch"), BDF_TEXT(&above->address),
-			       above->uplink, above->host_uplink)
-			: xstrdup("");
+	const char *words = !heard     ? "the guest does not say what its sysfs has of PCI Express"
+			    : j->other ? j->other
+			    : j->lost  ? j->lost
+				       : "the guest sees the distances of the host";
 
-	*ret_good = !other && !slow && !above;
-	t->state = other ? GUEST_SIGHT_OTHER : !j->lost ? GUEST_SIGHT_HOST : GUEST_SIGHT_UNKNOWN;
-	if (!heard)
-		t->seen = xstrdup("the guest does not say what its sysfs has of PCI Express");
-	else if (other)
-		t->seen =
-			strf("%s and %s are %s in the guest, on the host %s%s", BDF_TEXT(&other->a),
-			     BDF_TEXT(&other->b), other->guest, other->host, link);
-	else if (j->lost)
-		t->seen = strf("which device of the guest is %s is not known%s",
-			       BDF_TEXT(&j->lost->bdf), link);
-	else
-		t->seen = strf("the guest sees the distances of the host%s", link);
+	t->state = j->other ? GUEST_SIGHT_OTHER : j->lost ? GUEST_SIGHT_UNKNOWN : GUEST_SIGHT_HOST;
+	t->seen = strf("%s%s%s", words, j->slow ? "; " : "", str_or_empty(j->slow));
 }
 
-static void tell_file(Judge *j)
+static void tell_file(const Judge *j, GuestTopology *t)
 {
 	static const char *const texts[NCCL_FILE_STATE_MAX_] = {
 		[NCCL_FILE_MISSING] = "nccl.conf names one that is not there",
 		[NCCL_FILE_UNREADABLE] = "it is not one that NCCL can read",
 		[NCCL_FILE_TRUE] = "it says what the host has",
 	};
-	NcclFileState state = j->file.state;
 
-	if (state == NCCL_FILE_TRUE)
-		state = j->untrue ? NCCL_FILE_UNTRUE : j->lost ? NCCL_FILE_UNKNOWN : state;
-	j->t->file = state;
-	j->t->file_told = xstrdup(state == NCCL_FILE_UNTRUE ? j->untrue : texts[state]);
+	t->file = j->file.state;
+	if (t->file == NCCL_FILE_TRUE)
+		t->file = j->untrue ? NCCL_FILE_UNTRUE
+			  : j->lost ? NCCL_FILE_UNKNOWN
+				    : NCCL_FILE_TRUE;
+	t->file_told = xstrdup(t->file == NCCL_FILE_UNTRUE ? j->untrue : texts[t->file]);
 }
 
 /* "0000:41:00.0 and 0000:43:00.0 (PIX), …" */
@@ -204,13 +194,13 @@ static char *pairs_text(char *const *pairs)
 	return strv_join(named, ", ");
 }
 
-static void tell_nccl(Judge *j)
+static void tell_nccl(const Judge *j, GuestTopology *t)
 {
 	_cleanup_free_ char *near = pairs_text(j->near), *apart = pairs_text(j->apart);
 
 	if (j->n_rdma == 0)
 		return;
-	j->t->nccl =
+	t->nccl =
 		strf("%s%s%s%s%s%s",
 		     j->near			? "GPUDirect RDMA between "
 		     : j->n_unclear < j->n_rdma ? "no GPUDirect RDMA"
@@ -222,36 +212,34 @@ static void tell_nccl(Judge *j)
 
 #define GIVE_FILE "give the guest NCCL's file: gpupass export --format=nccl-topo %1$s"
 
-static void tell_remedy(Judge *j, bool good)
+static void tell_remedy(const Judge *j, GuestTopology *t)
 {
-	NcclFileState file = j->t->file;
+	bool good = !j->other && !j->slow;
 
-	if (file == NCCL_FILE_TRUE ||
-	    (good && (file == NCCL_FILE_NONE || file == NCCL_FILE_UNKNOWN)))
+	if (t->file == NCCL_FILE_TRUE ||
+	    (good && (t->file == NCCL_FILE_NONE || t->file == NCCL_FILE_UNKNOWN)))
 		return;
-	j->t->remedy = verify_fill(
-		j->in->mirror ? GIVE_FILE : GIVE_FILE "; or assign %2$s with --topology=mirror",
-		j->in->verify, "", "");
+	t->remedy = verify_fill(j->in->mirror ? GIVE_FILE
+					      : GIVE_FILE "; or assign %2$s with --topology=mirror",
+				j->in->verify, "", "");
 }
 
 GuestTopology *guest_topology_judge(const TopologyInput *input, const GuestRun runs[SIGHT_RUNS])
 {
 	GuestTopology *t = xcalloc(1, sizeof(GuestTopology));
-	_cleanup_(judge_clear) Judge j = { .in = input, .t = t };
-	bool heard = sight_read(&runs[SIGHT_RUN_SYSFS], &j.sight) == 0, good;
+	_cleanup_(judge_clear) Judge j = { .in = input };
+	bool heard = sight_read(&runs[SIGHT_RUN_SYSFS], &j.sight) == 0;
 
 	nccl_file_read(&runs[SIGHT_RUN_FILE], &j.file);
 	j.places = xcalloc(input->n_members + 1, sizeof(Place));
-	for (size_t i = 0; i < input->n_members; i++) {
-		find_place(&j, i);
-		add_member(&j, i);
-	}
+	for (size_t i = 0; i < input->n_members; i++)
+		judge_member(&j, i);
 	for (size_t a = 0; a < input->n_members; a++)
 		for (size_t b = a + 1; b < input->n_members; b++)
-			add_pair(&j, a, b);
-	tell_seen(&j, heard, &good);
-	tell_file(&j);
-	tell_nccl(&j);
-	tell_remedy(&j, good);
+			judge_pair(&j, a, b);
+	tell_seen(&j, heard, t);
+	tell_file(&j, t);
+	tell_nccl(&j, t);
+	tell_remedy(&j, t);
 	return t;
 }

@@ -3,33 +3,34 @@
 
 #include "core/domain/xml-tree.h"
 #include "util/grow.h"
+#include "util/pcie-speed.h"
 #include "util/text.h"
 
 /* Bridges above a function. */
 #define DEPTH_MAX 32
 #define LANES_MAX 32
-/* Of sysfs. */
-#define LINE_MAX_ 1024
 
 /*
- * One line for each display, NIC and NVMe: what the shell itself can read of it, of its port, and
- * of the port above that, which leads up from a switch. Of two that are joined NCCL takes the lesser speed and width (ncclTopoGetXmlFromSys() in its src/graph/xml.cc). The
- * last line says that all of it is there.
+ * Each display, NIC and NVMe: what the shell itself can read of it, of its port, and of the port
+ * above that, which leads up from a switch. Of two that are joined NCCL takes the lesser speed and
+ * width (ncclTopoGetXmlFromSys() in its src/graph/xml.cc).
  */
 static const char *const read_sysfs[] = {
 	"sh", "-c",
+	"set -- /sys/devices/system/node/node[0-9]*\n"
+	"[ -e $1 ] || shift\n"
+	"echo \"<sysfs nodes='$#'>\"\n"
 	"for d in /sys/bus/pci/devices/*; do\n"
 	"c= n= w= s= W= S= U= T=\n"
 	"cd -P $d && read -r c <class\n"
 	"case $c in 0x02*|0x03*|0x0108*) ;; *) continue ;; esac\n"
-	"read -r n <numa_node; read -r w <max_link_width; read -r W <../max_link_width\n"
-	"read -r s u <max_link_speed; read -r S u <../max_link_speed\n"
-	"read -r U <../../max_link_width; read -r T u <../../max_link_speed\n"
-	"echo $(pwd) $c ${n:--1} ${w:-0} ${W:-0} ${s:-0} ${S:-0} ${U:-0} ${T:-0}\n"
+	"read -r n <numa_node\n"
+	"read -r w <max_link_width; read -r W <../max_link_width; read -r U <../../max_link_width\n"
+	"read -r s <max_link_speed; read -r S <../max_link_speed; read -r T <../../max_link_speed\n"
+	"echo \"<pci path='$(pwd)' class='$c' node='$n' width='$w' speed='$s'\"\n"
+	"echo \"port_width='$W' port_speed='$S' up_width='$U' up_speed='$T'/>\"\n"
 	"done 2>/dev/null\n"
-	"set -- /sys/devices/system/node/node[0-9]*\n"
-	"[ -e $1 ] || shift\n"
-	"echo nodes $#\n",
+	"echo '</sysfs>'\n",
 	NULL
 };
 /*
@@ -57,30 +58,22 @@ static bool is_whole(const GuestRun *run)
 	       strlen(run->out) == run->out_size;
 }
 
-/* "16.0" of "16.0 GT/s PCIe", or "16", as a code; 0: none */
-static unsigned speed_of(const char *text)
+/* What is not known, is otherwise. */
+static unsigned number_of(const xmlNode *node, const char *name, unsigned max, unsigned otherwise)
 {
-	static const char *const speeds[] = { "2.5", "5", "8", "16", "32", "64" };
-	size_t n = strcspn(text, " ");
-
-	if (n > 2 && strncmp(text + n - 2, ".0", 2) == 0)
-		n -= 2;
-	for (unsigned i = 0; i < ELEMENTS(speeds); i++)
-		if (strncmp(text, speeds[i], n) == 0 && !speeds[i][n])
-			return i + 1;
-	return 0;
+	xml_number(node, name, max, &otherwise);
+	return otherwise;
 }
 
-static unsigned number_of(const char *text, unsigned max, unsigned otherwise)
+static int node_of(const xmlNode *node, const char *name)
 {
-	unsigned long long number;
-
-	return str_to_unsigned(text, 10, max, &number) == 0 ? (unsigned)number : otherwise;
+	return (int)number_of(node, name, UINT16_MAX, (unsigned)NUMA_NODE_NONE);
 }
 
-static int node_of(const char *text)
+static SightLink link_of(const xmlNode *node, const char *speed, const char *width)
 {
-	return (int)number_of(text, UINT16_MAX, (unsigned)NUMA_NODE_NONE);
+	return (SightLink){ pcie_speed_code(str_or_empty(xml_attribute(node, speed))),
+			    number_of(node, width, LANES_MAX, 0) };
 }
 
 /* A port that is not known, such as a root bus, limits nothing. */
@@ -99,78 +92,63 @@ static void set_upstream(PciFunction *function, const Bdf *bridges, size_t n)
 /* ---- sysfs ---- */
 
 /* "/sys/devices/pci0000:e7/0000:e7:00.0/0000:e8:00.0" */
-static int read_path(const char *path, PciFunction *function)
+static int read_path(const char *path, SightFunction *seen)
 {
-	_cleanup_strv_ char **parts = NULL;
+	_cleanup_strv_ char **parts = NULL, **places = NULL;
 	Bdf chain[DEPTH_MAX];
 	size_t n = 0;
 
 	strv_split(path, "/", &parts);
 	for (char **part = parts; part && *part; part++) {
-		if (n < DEPTH_MAX && bdf_parse(*part, &chain[n]) == 0)
-			n++;
-		else if (n > 0)
-			return -EBADMSG;
+		if (n == DEPTH_MAX || bdf_parse(*part, &chain[n]) < 0) {
+			if (n > 0)
+				return -EBADMSG;
+			continue;
+		}
+		if (n == 0)
+			strv_appendf(&places, "%02x", chain[0].bus);
+		strv_appendf(&places, "%02x.%x", chain[n].device, chain[n].function);
+		n++;
 	}
-	if (n == 0)
+	/* QEMU's machines have no other segment. */
+	if (n == 0 || chain[0].segment > 0)
 		return -EBADMSG;
-	function->bdf = chain[n - 1];
-	set_upstream(function, chain, n - 1);
+	seen->path = strv_join(places, "/");
+	seen->function.bdf = chain[n - 1];
+	set_upstream(&seen->function, chain, n - 1);
 	return 0;
 }
 
-static int read_function(char *const *words, Sight *sight)
+static int read_function(const xmlNode *node, Sight *sight)
 {
 	SightFunction *seen = GROW(sight->items, sight->n_items);
-	unsigned long long class;
+	SightLink port = link_of(node, "port_speed", "port_width");
 
-	if (str_to_unsigned(words[1], 0, 0xffffff, &class) < 0 ||
-	    read_path(words[0], &seen->function) < 0)
+	seen->function.numa_node = node_of(node, "node");
+	seen->link = link_of(node, "speed", "width");
+	seen->link = (SightLink){ lesser(seen->link.speed, port.speed),
+				  lesser(seen->link.width, port.width) };
+	seen->up = link_of(node, "up_speed", "up_width");
+	if (xml_number(node, "class", 0xffffff, &seen->function.class_code) < 0)
 		return -EBADMSG;
-	seen->function.class_code = (uint32_t) class;
-	seen->function.numa_node = node_of(words[2]);
-	seen->width = lesser(number_of(words[3], LANES_MAX, 0), number_of(words[4], LANES_MAX, 0));
-	seen->speed = lesser(speed_of(words[5]), speed_of(words[6]));
-	seen->up_width = number_of(words[7], LANES_MAX, 0);
-	seen->up_speed = speed_of(words[8]);
-	return 0;
-}
-
-/* *ret_complete: it is the last line. */
-static int read_line(const char *line, Sight *sight, bool *ret_complete)
-{
-	_cleanup_strv_ char **words = NULL;
-	unsigned long long nodes;
-
-	strv_split(line, " ", &words);
-	if (strv_length(words) == 9)
-		return read_function(words, sight);
-	if (strv_length(words) != 2 || !str_equal(words[0], "nodes") ||
-	    str_to_unsigned(words[1], 10, UINT16_MAX, &nodes) < 0)
-		return -EBADMSG;
-	sight->n_nodes = (size_t)nodes;
-	*ret_complete = true;
-	return 0;
+	return read_path(str_or_empty(xml_attribute(node, "path")), seen);
 }
 
 int sight_read(const GuestRun *run, Sight *ret)
 {
+	_cleanup_free_ char *message = NULL;
+	_cleanup_(xml_doc_freep) xmlDoc *doc =
+		is_whole(run) ? xml_parse(run->out, 0, &message) : NULL;
+	const xmlNode *sysfs = doc ? xmlDocGetRootElement(doc) : NULL;
 	_cleanup_(sight_clear) Sight sight = { 0 };
-	bool complete = false;
-	size_t length;
+	unsigned nodes;
 
-	if (!is_whole(run))
+	if (!sysfs || !xml_is(sysfs, "sysfs") || xml_number(sysfs, "nodes", UINT16_MAX, &nodes) < 0)
 		return -EBADMSG;
-	for (const char *at = run->out; *at; at += length + (at[length] == '\n')) {
-		_cleanup_free_ char *line = NULL;
-
-		length = strcspn(at, "\n");
-		line = xstrndup(at, length);
-		if (complete || length > LINE_MAX_ || read_line(line, &sight, &complete) < 0)
+	sight.n_nodes = nodes;
+	for (const xmlNode *i = xml_first(sysfs); i; i = xml_next(i))
+		if (read_function(i, &sight) < 0)
 			return -EBADMSG;
-	}
-	if (!complete)
-		return -EBADMSG;
 	*ret = sight;
 	sight = (Sight){ 0 };
 	return 0;
@@ -195,8 +173,7 @@ static void read_pci(const xmlNode *parent, const Bdf *above, size_t n, int node
 		seen->function.bdf = chain[n];
 		seen->function.numa_node = node;
 		set_upstream(&seen->function, chain, n);
-		seen->speed = speed_of(str_or_empty(xml_attribute(i, "link_speed")));
-		seen->width = number_of(str_or_empty(xml_attribute(i, "link_width")), LANES_MAX, 0);
+		seen->link = link_of(i, "link_speed", "link_width");
 		read_pci(i, chain, n + 2, node, sight);
 	}
 }
@@ -212,8 +189,7 @@ static bool read_system(const char *text, Sight *sight)
 		return false;
 	for (const xmlNode *i = xml_first(system); i; i = xml_next(i))
 		if (xml_is(i, "cpu"))
-			read_pci(i, NULL, 0, node_of(str_or_empty(xml_attribute(i, "numaid"))),
-				 sight);
+			read_pci(i, NULL, 0, node_of(i, "numaid"), sight);
 	return true;
 }
 
@@ -223,8 +199,6 @@ void nccl_file_read(const GuestRun *run, NcclFile *ret)
 	_cleanup_free_ char *first = run->out ? xstrndup(run->out, length) : xstrdup("");
 
 	*ret = (NcclFile){ .state = NCCL_FILE_UNKNOWN };
-	if (run->outcome == GUEST_TOO_MUCH)
-		ret->state = NCCL_FILE_UNREADABLE;
 	if (!is_whole(run))
 		return;
 	ret->sets_level = str_ends_with(first, " level");
@@ -247,20 +221,14 @@ const SightFunction *sight_find(const Sight *sight, const Bdf *bdf)
 
 const SightFunction *sight_find_path(const Sight *sight, const char *path)
 {
-	EACH (const SightFunction, seen, sight->items, sight->n_items) {
-		_cleanup_free_ char *its = pci_function_path(&seen->function);
-
-		if (path && str_equal(its ? its : BDF_TEXT(&seen->function.bdf), path))
-			return seen;
-	}
-	return NULL;
+	return FIND(sight->items, sight->n_items, str_equal(it->path, path));
 }
 
-PcieDistance nccl_file_distance(const SightFunction *a, const SightFunction *b)
+PcieDistance nccl_distance(const PciFunction *a, const PciFunction *b)
 {
-	PcieDistance distance = pcie_distance(&a->function, &b->function, 0);
+	PcieDistance distance = pcie_distance(a, b, 0);
 
 	if (distance < PCIE_PHB)
 		return distance;
-	return a->function.numa_node == b->function.numa_node ? PCIE_PHB : PCIE_SYS;
+	return a->numa_node == b->numa_node ? PCIE_PHB : PCIE_SYS;
 }

@@ -19,14 +19,15 @@
 
 DECLARE_ENUM(nccl_file_state, NcclFileState, NCCL_FILE_STATES, NCCL_FILE_STATE_MAX_);
 
+typedef struct SightLink {
+	unsigned speed, width; /* a code of pcie_speed_name(), and lanes; 0: not known */
+} SightLink;
+
 typedef struct SightFunction {
 	PciFunction function; /* address, class, NUMA node, bridges above: nothing else */
-	/*
-	 * What NCCL takes for the speed of its link, a code of pcie_speed_name(), and for its
-	 * lanes. 0: not known
-	 */
-	unsigned speed, width;
-	unsigned up_speed, up_width; /* of the port that leads up from its switch */
+	char *path;	      /* as of DomainHostdev; NULL: only the file has it */
+	SightLink link;	      /* the lesser of its own and its port's, which NCCL takes */
+	SightLink up;	      /* of the port that leads up from its switch */
 } SightFunction;
 
 typedef struct Sight {
@@ -53,7 +54,7 @@ void nccl_file_read(const GuestRun *run, NcclFile *ret);
 
 /* By address; NULL: it has none there. */
 const SightFunction *sight_find(const Sight *sight, const Bdf *bdf);
-/* By its path, in the form of domain_xml_guest_path(), which may be NULL. */
+/* By its path; NULL: there is none. */
 const SightFunction *sight_find_path(const Sight *sight, const char *path);
-/* In NCCL's terms, PHB for all of one NUMA node: how far apart the file says that two are. */
-PcieDistance nccl_file_distance(const SightFunction *a, const SightFunction *b);
+/* In NCCL's terms, which has PHB for all of one NUMA node, and so for all of none. */
+PcieDistance nccl_distance(const PciFunction *a, const PciFunction *b);

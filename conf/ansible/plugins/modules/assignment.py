@@ -60,6 +60,18 @@ options:
     description: The same about NUMA placement.
     type: str
     choices: [advise, apply, strict]
+  topology:
+    description:
+      - Whether the guest sees the members of the group as far apart as the host does, or each on a port of its own. If
+        omitted, as it was assigned, or flat. See gpupass(1), OPTIONS. Only with C(present).
+    type: str
+    choices: [mirror, flat]
+  peer_access:
+    description:
+      - Let the boards of the guest reach each other over PCIe; C(unsafe) lets GeForce boards, too. If omitted, as it
+        was assigned, or off. See gpupass(1), OPTIONS. Only with C(present).
+    type: str
+    choices: ['on', unsafe]
   keep_vfio:
     description: Leave the functions on vfio-pci. Only with C(absent).
     type: bool
@@ -179,8 +191,10 @@ class Assignment:
     def options(self):
         options = job_options(self.parameters)
         options += ["--" + name for name in ("live", "config") if self.parameters[name]]
-        options += ["--%s=%s" % (name, self.parameters[name]) for name in ("fit", "numa")
+        options += ["--%s=%s" % (name, self.parameters[name]) for name in ("fit", "numa", "topology")
                     if self.parameters[name] is not None]
+        if self.parameters["peer_access"] is not None:
+            options.append("--peer-access=" + self.parameters["peer_access"])
         return options
 
     def is_meant(self, group):
@@ -280,6 +294,8 @@ def main():
             config=dict(type="bool", default=False),
             fit=dict(type="str", choices=["advise", "apply", "strict"]),
             numa=dict(type="str", choices=["advise", "apply", "strict"]),
+            topology=dict(type="str", choices=["mirror", "flat"]),
+            peer_access=dict(type="str", choices=["on", "unsafe"]),
             keep_vfio=dict(type="bool", default=False),
             timeout=dict(type="str"),
             allow_boot_vga=dict(type="bool", default=False),
@@ -298,7 +314,8 @@ def main():
     # Left out in silence, they would release more than was meant.
     for name, other in (("model", "present"), ("count", "present"), ("live", "present"),
                         ("config", "present"), ("fit", "present"), ("numa", "present"),
-                        ("allow_boot_vga", "present"), ("keep_vfio", "absent")):
+                        ("topology", "present"), ("peer_access", "present"), ("allow_boot_vga", "present"),
+                        ("keep_vfio", "absent")):
         given = module.params[name] not in (None, False) and not (name == "count" and module.params[name] == 1)
         if given and module.params["state"] != other:
             assignment.gpupass.refuse("%s is for state: %s" % (name, other),

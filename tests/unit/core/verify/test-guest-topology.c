@@ -2,9 +2,11 @@
 /* What a guest sees of PCI Express: which of its devices are the group's, how far apart, and NCCL. */
 #include "rig/test.h"
 
-#include "core/domain/guest-path.h"
+#include <fcntl.h>
+
 #include "core/verify/guest-topology.h"
 #include "rig/bdf.h"
+#include "util/file.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -53,29 +55,39 @@ static void make_host(Host *host)
 /* ---- guests ---- */
 
 #define SYS "/sys/devices/pci0000:"
-#define FAST " 16 16 16.0 16.0 0 0\n"
+#define PCI(path, class, node, links)                                                              \
+	"<pci path='" path "' class='" class "' node='" node "' " links "/>\n"
+#define LINK(width, speed) "width='" width "' speed='" speed "'"
+#define PORT(width, speed) " port_width='" width "' port_speed='" speed "'"
+#define FAST LINK("16", "16.0 GT/s PCIe") PORT("16", "16.0 GT/s PCIe")
 #define MIRROR_A SYS "e7/0000:e7:00.0/0000:e8:00.0/0000:e9:0"
 #define MIRROR_B SYS "f0/0000:f0:00.0/0000:f1:00.0/0000:f2:0"
 
+/* clang-format off */
 static const char mirrored[] =
-	MIRROR_A "0.0/0000:ea:00.0 0x030200 0" FAST				    //
-		MIRROR_B "0.0/0000:f3:00.0 0x030200 1" FAST			    //
-			MIRROR_A "1.0/0000:eb:00.0 0x020700 0" FAST		    //
-				MIRROR_B "1.0/0000:f4:00.0 0x020700 1" FAST	    //
-					MIRROR_A "2.0/0000:ec:00.0 0x010802 0" FAST //
-		 "/sys/devices/pci0000:00/0000:00:1f.2 0x020000 -1 0 0 Unknown 0 0 0\nnodes 2\n";
+	"<sysfs nodes='2'>\n"
+	PCI(MIRROR_A "0.0/0000:ea:00.0", "0x030200", "0", FAST)
+	PCI(MIRROR_B "0.0/0000:f3:00.0", "0x030200", "1", FAST)
+	PCI(MIRROR_A "1.0/0000:eb:00.0", "0x020700", "0", FAST)
+	PCI(MIRROR_B "1.0/0000:f4:00.0", "0x020700", "1", FAST)
+	PCI(MIRROR_A "2.0/0000:ec:00.0", "0x010802", "0", FAST)
+	PCI(SYS "00/0000:00:1f.2", "0x020000", "-1", LINK("", "Unknown") PORT("", ""))
+	"</sysfs>\n";
+static const char flat[] =
+	"<sysfs nodes='1'>\n"
+	PCI(SYS "00/0000:00:02.0/0000:03:00.0", "0x030200", "0", FAST)
+	PCI(SYS "00/0000:00:02.1/0000:04:00.0", "0x030200", "0", FAST)
+	PCI(SYS "00/0000:00:02.2/0000:05:00.0", "0x020700", "0", FAST)
+	PCI(SYS "00/0000:00:02.3/0000:06:00.0", "0x020700", "0", FAST)
+	PCI(SYS "00/0000:00:02.4/0000:07:00.0", "0x010802", "0", FAST)
+	"</sysfs>\n";
+/* clang-format on */
 static const char *const mirrored_paths[] = {
-	"0000:e7:00.0/00.0/00.0/00.0", "0000:f0:00.0/00.0/00.0/00.0", "0000:e7:00.0/00.0/01.0/00.0",
-	"0000:f0:00.0/00.0/01.0/00.0", "0000:e7:00.0/00.0/02.0/00.0",
+	"e7/00.0/00.0/00.0/00.0", "f0/00.0/00.0/00.0/00.0", "e7/00.0/00.0/01.0/00.0",
+	"f0/00.0/00.0/01.0/00.0", "e7/00.0/00.0/02.0/00.0",
 };
-static const char flat[] = SYS "00/0000:00:02.0/0000:03:00.0 0x030200 0" FAST //
-	SYS "00/0000:00:02.1/0000:04:00.0 0x030200 0" FAST		      //
-		SYS "00/0000:00:02.2/0000:05:00.0 0x020700 0" FAST	      //
-			SYS "00/0000:00:02.3/0000:06:00.0 0x020700 0" FAST    //
-				SYS "00/0000:00:02.4/0000:07:00.0 0x010802 0" FAST "nodes 1\n";
 static const char *const flat_paths[] = {
-	"0000:00:02.0/00.0", "0000:00:02.1/00.0", "0000:00:02.2/00.0",
-	"0000:00:02.3/00.0", "0000:00:02.4/00.0",
+	"00/02.0/00.0", "00/02.1/00.0", "00/02.2/00.0", "00/02.3/00.0", "00/02.4/00.0",
 };
 
 #define SPEED "' link_speed='16.0 GT/s PCIe' link_width='16'"
@@ -108,20 +120,25 @@ static GuestRun run_of(const char *text)
 static GuestTopology *judge_runs(const Case *c, const GuestRun runs[SIGHT_RUNS])
 {
 	static const VerifyInput verify = { .domain = "vm42", .group = "pair0" };
+	DomainHostdev hostdevs[ELEMENTS(members)] = { 0 };
+	const DomainUse use = { .hostdevs = hostdevs, .n_hostdevs = ELEMENTS(members) };
 	Host host;
-	GuestTopology *t;
 
 	make_host(&host);
-	t = guest_topology_judge(
+	for (size_t i = 0; i < ELEMENTS(members); i++) {
+		hostdevs[i].bdf = host.functions[i].bdf;
+		snprintf(hostdevs[i].path, sizeof(hostdevs[i].path), "%s",
+			 (c->is_flat ? flat_paths : mirrored_paths)[i]);
+	}
+	return guest_topology_judge(
 		&(TopologyInput){ .verify = &verify,
 				  .members = host.members,
-				  .paths = (char **)(c->is_flat ? flat_paths : mirrored_paths),
 				  .n_members = host.n_members,
+				  .use = &use,
 				  .n_nodes = 2,
 				  .health = c->health,
 				  .n_health = c->health ? ELEMENTS(members) : 0 },
 		runs);
-	return t;
 }
 
 static GuestTopology *judge(const Case *c)
@@ -161,8 +178,6 @@ static void expect(const Case *c, GuestSight state, NcclFileState file, const ch
 	expect_text("file", t->file_told, told);
 	expect_text("nccl", t->nccl, nccl);
 	expect_text("remedy", t->remedy, remedy);
-	assert_int_equal(t->n_members, ELEMENTS(members));
-	assert_int_equal(t->n_pairs, ELEMENTS(members) * (ELEMENTS(members) - 1) / 2);
 }
 
 #define BOTH_NEAR                                                                                  \
@@ -191,9 +206,10 @@ TEST(a_flat_guest_does_not_and_nccl_turns_rdma_off)
 TEST(a_guest_with_other_bus_numbers_is_understood)
 {
 	_cleanup_free_ char *other = with(flat, "0000:03:00.0", "0000:77:00.0");
-	_cleanup_(guest_topology_freep) GuestTopology *t = judge(FLAT(other, none));
 
-	assert_string_equal(BDF_TEXT(&t->members[0].guest_address), "0000:77:00.0");
+	expect(FLAT(other, truth), GUEST_SIGHT_OTHER, NCCL_FILE_UNTRUE, "are PHB in the guest",
+	       "it lacks 0000:44:00.0, which is 0000:77:00.0 in the guest", "and 0000:45:00.0",
+	       "nccl-topo");
 }
 
 TEST(a_device_that_is_missing_or_another_leaves_it_unknown)
@@ -212,24 +228,28 @@ TEST(a_device_that_is_missing_or_another_leaves_it_unknown)
 TEST(what_is_not_understood_is_not_known)
 {
 	static const char *const rows[][2] = {
-		{ "nodes 2\n", "" },
-		{ "nodes 2\n", "nodes 2\nnodes 2\n" },
-		{ "nodes 2", "nodes -2" },
-		{ "nodes 2", "nodes 2 3" },
-		{ "nodes 2", "nodes 99999999999999999999" },
-		{ "nodes 2", "node 2" },
+		{ "</sysfs>", "" },
+		{ "</sysfs>", "</sysfs><sysfs nodes='2'/>" },
+		{ "<sysfs", "<!DOCTYPE sysfs [<!ENTITY a 'b'>]><sysfs" },
+		{ "'2'", "'-2'" },
+		{ "'2'", "'2 3'" },
+		{ "'2'", "'99999999999999999999'" },
+		{ "nodes=", "node=" },
 		{ "0x030200", "0x1030200" },
 		{ "0x030200", "-1" },
-		{ "0x030200 0", "0x030200" },
+		{ "0x030200", "&a;" },
+		{ "class='0x030200' ", "" },
 		{ "0000:ea:00.0", "..0/passwd" },
 		{ "0000:ea:00.0", "0000:ea:00.8" },
 		{ "/sys/devices/pci0000:e7/0000:e7:00.0/0000:e8:00.0/0000:e9:00.0/0000:ea:00.0",
 		  "/" },
+		{ "pci0000:e7/0000", "pci0001:e7/0001" },
 		{ "0000:ea:00.0",
 		  "01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/"
 		  "01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/"
 		  "01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0/01:00.0" },
-		{ "nodes 2\n", "\x1b[2J\nnodes 2\n" },
+		{ "</sysfs>", "\x1b[2J</sysfs>" },
+		{ "</sysfs>", "<pci/></sysfs>" },
 	};
 	_cleanup_free_ char *spaces = xcalloc(1, 2000);
 
@@ -284,15 +304,17 @@ static GpuHealth *host_links(void)
 TEST(a_port_that_seems_slower_than_the_hosts_is_told)
 {
 	_cleanup_free_ GpuHealth *health = host_links();
-	_cleanup_free_ char *slow = with(mirrored, "16 16 16.0 16.0", "16 1 16.0 2.5");
-	_cleanup_free_ char *old = with(mirrored, "16 16 16.0 16.0", "16 16 16 32");
+	_cleanup_free_ char *slow =
+		with(mirrored, PORT("16", "16.0 GT/s PCIe"), PORT("1", "2.5 GT/s PCIe"));
+	_cleanup_free_ char *old =
+		with(mirrored, FAST, LINK("16", "16 GT/s") PORT("16", "32 GT/s"));
 
 	expect(&(Case){ mirrored, none, false, health }, GUEST_SIGHT_HOST, NCCL_FILE_NONE,
 	       "of the host", NULL, BOTH_NEAR, NULL);
 	expect(&(Case){ old, none, false, health }, GUEST_SIGHT_HOST, NCCL_FILE_NONE, "of the host",
 	       NULL, BOTH_NEAR, NULL);
 	expect(&(Case){ slow, none, false, health }, GUEST_SIGHT_HOST, NCCL_FILE_NONE,
-	       "the guest sees the distances of the host; to NCCL the link of 0000:44:00.0 is 2.5 GT/s x1 "
+	       "the guest sees the distances of the host; the link of 0000:44:00.0 is 2.5 GT/s x1 "
 	       "there, on the host 16 GT/s x16",
 	       NULL, BOTH_NEAR, "export --format=nccl-topo vm42");
 }
@@ -305,10 +327,11 @@ TEST(the_link_up_from_qemus_switch_seems_slow_to_nccl)
 {
 	_cleanup_free_ GpuHealth *health = host_links();
 	_cleanup_free_ char *qemu =
-		with(mirrored, "16 16 16.0 16.0 0 0", "16 0 16.0 Unknown 1 2.5");
+		with(mirrored, PORT("16", "16.0 GT/s PCIe"),
+		     PORT("0", "Unknown") " up_width='1' up_speed='2.5 GT/s PCIe'");
 
 	expect(&(Case){ qemu, none, false, health }, GUEST_SIGHT_HOST, NCCL_FILE_NONE,
-	       "the guest sees the distances of the host; to NCCL the link up from the switch of "
+	       "the guest sees the distances of the host; the link up from the switch of "
 	       "0000:44:00.0 is 2.5 GT/s x1 there, on the host 16 GT/s x16",
 	       NULL, BOTH_NEAR, "export --format=nccl-topo vm42");
 }
@@ -402,69 +425,81 @@ TEST(a_level_that_the_guest_sets_is_told)
 	       NULL, "; but nccl.conf sets NCCL_NET_GDR_LEVEL", "nccl-topo");
 }
 
-/* ---- where the guest sees what the XML has ---- */
+/* ---- the file that export writes: tests/fixtures/client, of the hosts of test-client-export ---- */
 
-#define ADDRESS(bus, slot, function)                                                               \
-	"<address type='pci' domain='0' bus='" bus "' slot='" slot "' function='" function "'/>"
-#define CONTROLLER(index, model, inner)                                                            \
-	"<controller type='pci' index='" index "' model='" model "'>" inner "</controller>"
-#define HOSTDEV(bus, inner)                                                                        \
-	"<hostdev mode='subsystem' type='pci'><source><address domain='0' bus='" bus               \
-	"' slot='0' function='0'/></source>" inner "</hostdev>"
-
-TEST(the_xml_tells_the_slots_of_a_device_in_the_guest)
+/* Of two of its functions no node is known, though the host has several. */
+TEST(the_file_that_export_writes_is_true)
 {
-	static const char text[] =
-		"<domain type='kvm'><name>vm42</name><uuid>3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242</uuid>"
-		"<devices>" CONTROLLER("0", "pcie-root", "") CONTROLLER(
-			"1", "pcie-root-port",
-			ADDRESS("0", "2", "3")) CONTROLLER("2", "pcie-expander-bus",
-							   "<target busNr='231'/>" ADDRESS("0", "4",
-											   "0"))
-			CONTROLLER("3", "pcie-root-port", ADDRESS("2", "0", "0")) CONTROLLER(
-				"4", "pcie-switch-upstream-port",
-				ADDRESS("3", "0",
-					"0")) CONTROLLER("5", "pcie-switch-downstream-port",
-							 ADDRESS("4", "1",
-								 "0")) CONTROLLER("6",
-										  "pcie-root-port",
-										  ADDRESS("7", "1",
-											  "0"))
-				CONTROLLER(
-					"7", "pcie-root-port",
-					ADDRESS("6", "1", "0")) CONTROLLER("8", "pcie-expander-bus",
-									   ADDRESS("0", "5", "0"))
-					HOSTDEV("0x41", ADDRESS("1", "0", "0")) HOSTDEV(
-						"0x42",
-						ADDRESS("5", "0", "0")) HOSTDEV("0x43",
-										ADDRESS("0", "5",
-											"1"))
-						HOSTDEV("0x44", ADDRESS("6", "0", "0")) HOSTDEV(
-							"0x45",
-							ADDRESS("9", "0", "0")) HOSTDEV("0x46", "")
-							HOSTDEV("0x47",
-								ADDRESS("8", "0",
-									"0")) "</devices></domain>";
+	static Bdf upstream[6][5];
 	static const struct {
-		const char *host, *path;
+		const char *bdf, *upstream[5];
+		int node;
+		uint32_t class_code;
 	} rows[] = {
-		{ "0000:41:00.0", "0000:00:02.3/00.0" },
-		{ "0000:42:00.0", "0000:e7:00.0/00.0/01.0/00.0" },
-		{ "0000:43:00.0", "0000:00:05.1" },
-		{ "0000:44:00.0", NULL }, /* a circle */
-		{ "0000:45:00.0", NULL }, /* no such controller */
-		{ "0000:46:00.0", NULL }, /* no address */
-		{ "0000:47:00.0", NULL }, /* an expander without a number */
-		{ "0000:48:00.0", NULL }, /* the domain has it not */
+		{ "0000:04:00.0",
+		  { "0000:00:01.0", "0000:01:00.0", "0000:02:00.0", "0000:03:00.0",
+		    "0000:03:08.0" },
+		  0,
+		  GPU },
+		{ "0000:07:00.0",
+		  { "0000:00:01.0", "0000:01:00.0", "0000:02:01.0", "0000:05:00.0",
+		    "0000:06:00.0" },
+		  0,
+		  GPU },
+		{ "0000:08:00.0",
+		  { "0000:00:01.0", "0000:01:00.0", "0000:02:01.0", "0000:05:00.0",
+		    "0000:06:01.0" },
+		  0,
+		  NIC },
+		{ "0000:44:00.0",
+		  { "0000:40:01.0", "0000:41:00.0", "0000:42:00.0" },
+		  NUMA_NODE_NONE,
+		  0x030000 },
+		{ "0000:c1:00.0", { "0000:c0:02.0" }, NUMA_NODE_NONE, 0x020000 },
+		{ "0000:c1:00.1", { "0000:c0:02.0" }, NUMA_NODE_NONE, 0x020000 },
 	};
-	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	_cleanup_free_ char *sysfs = xstrdup("<sysfs nodes='1'>"), *whole = NULL;
+	_cleanup_free_ char *xml = NULL, *file = NULL;
+	static const VerifyInput verify = { .domain = "vm42", .group = "pair0" };
+	const PciFunction *of[ELEMENTS(rows)];
+	PciFunction functions[ELEMENTS(rows)];
+	DomainHostdev hostdevs[ELEMENTS(rows)] = { 0 };
+	const DomainUse use = { .hostdevs = hostdevs, .n_hostdevs = ELEMENTS(rows) };
+	_cleanup_(guest_topology_freep) GuestTopology *t = NULL;
 
-	assert_int_equal(domain_xml_skim(text, &xml, NULL), 0);
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Bdf host = bdf_of(rows[i].host);
-		_cleanup_free_ char *path = domain_xml_guest_path(xml, &host);
+	for (unsigned i = 0; i < ELEMENTS(rows); i++) {
+		PciFunction *f = &functions[i];
+		char *longer;
 
-		expect_text(rows[i].host, path, rows[i].path);
-		assert_true(!path || str_equal(path, rows[i].path));
+		*f = (PciFunction){ .bdf = bdf_of(rows[i].bdf),
+				    .class_code = rows[i].class_code,
+				    .numa_node = rows[i].node,
+				    .upstream = upstream[i] };
+		while (f->n_upstream < 5 && rows[i].upstream[f->n_upstream]) {
+			upstream[i][f->n_upstream] = bdf_of(rows[i].upstream[f->n_upstream]);
+			f->n_upstream++;
+		}
+		of[i] = f;
+		hostdevs[i].bdf = f->bdf;
+		snprintf(hostdevs[i].path, sizeof(hostdevs[i].path), "00/02.%x/00.0", i);
+		longer = strf("%s<pci path='" SYS "00/0000:00:02.%x/0000:%02x:00.0' class='0x%06x' "
+			      "node='0'/>",
+			      sysfs, i, i + 5, f->class_code);
+		free(sysfs);
+		sysfs = longer;
 	}
+	whole = strf("%s</sysfs>", sysfs);
+	assert_int_equal(
+		file_read_at(AT_FDCWD, FIXTURES "/client/nccl-deep.xml", 65536, &xml, NULL), 0);
+	file = strf("named there\n%s", xml);
+	t = guest_topology_judge(&(TopologyInput){ .verify = &verify,
+						   .members = of,
+						   .n_members = ELEMENTS(rows),
+						   .use = &use,
+						   .n_nodes = 2 },
+				 (GuestRun[]){ run_of(whole), run_of(file) });
+	expect_text("file", t->file_told, "it says what the host has");
+	expect_text("nccl", t->nccl,
+		    "GPUDirect RDMA between 0000:04:00.0 and 0000:08:00.0 (PXB), 0000:07:00.0 and "
+		    "0000:08:00.0 (PIX); it believes");
 }
