@@ -32,19 +32,15 @@ int plan_check_hot_peers(const Planner *p)
 		      xstrdup("shut it down, or assign to its definition: --config"));
 }
 
-/* PROBLEM: `what` is older than that, or its version is not known. */
-static int check_version(const Planner *p, const char *what, uint64_t is, uint64_t least)
+char *plan_old_version(const char *what, uint64_t is, uint64_t least)
 {
 	_cleanup_free_ char *has = libvirt_version_text(is);
 	_cleanup_free_ char *needs = libvirt_version_text(least);
 
 	if (is >= least)
-		return 0;
-	return refuse(
-		p,
-		is == 0 ? strf("the version of %s is not known, and %s is needed", what, needs)
-			: strf("%s is %s, and %s is needed", what, has, needs),
-		NULL);
+		return NULL;
+	return is == 0 ? strf("the version of %s is not known, and %s is needed", what, needs)
+		       : strf("%s is %s, and %s is needed", what, has, needs);
 }
 
 static int check_versions(const Planner *p)
@@ -52,12 +48,12 @@ static int check_versions(const Planner *p)
 	static const HostFacts nothing;
 	const HostFacts *host = p->facts->host ? p->facts->host : &nothing;
 	const Group *group = p->facts->group;
-	int r = check_version(p, "libvirt", host->libvirt_version, LIBVIRT_OVERRIDE);
+	char *old = plan_old_version("libvirt", host->libvirt_version, LIBVIRT_OVERRIDE);
 
-	if (r == 0 && SOME_OF(group->gpus, group->n_gpus, !board_before_turing(it->lead->device)))
-		r = check_version(p, "QEMU, for boards from Turing on,", host->hypervisor_version,
-				  QEMU_LATER_PLACE);
-	return r;
+	if (!old && SOME_OF(group->gpus, group->n_gpus, !board_before_turing(it->lead->device)))
+		old = plan_old_version("QEMU, for boards from Turing on,", host->hypervisor_version,
+				       QEMU_LATER_PLACE);
+	return old ? refuse(p, old, NULL) : 0;
 }
 
 /* NVIDIA/nccl issue 2335: between two RTX 3090 writes never arrived, and no error was told. */
