@@ -14,22 +14,10 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-static bool is_of_qemu(const xmlNode *node, const char *name)
-{
-	return xml_is_of(node, QEMU_NAMESPACE, name);
-}
-
 /* libvirt writes one, whatever it was given. */
 static xmlNode *find_override(const DomainXml *xml)
 {
 	return xml_child_of(xml->root, QEMU_NAMESPACE, "override");
-}
-
-bool xml_is_clique(const xmlNode *property)
-{
-	return is_of_qemu(property, "property") &&
-	       xml_attribute_is(property, "name", QEMU_CLIQUE_PROPERTY) &&
-	       xml_attribute_is(property, "value", "0");
 }
 
 int xml_check_cliques(const DomainXml *xml, const char *stem, Problem **ret_problem)
