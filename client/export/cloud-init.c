@@ -27,14 +27,14 @@ static bool has_tree(const ExportGuest *guest)
 	return guest->n_members > 1 && !guest->treeless;
 }
 
-/* "0000:05:00.0=00/02.3/00.0": the script finds the address that each has by then. */
+/* "0000:05:00.0=00/02.3/00.0=0x10de:0x2230": the script finds the address that each has by then. */
 static char *places_text(const ExportGuest *guest)
 {
 	_cleanup_strv_ char **places = NULL;
 
-	for (size_t i = 0; has_tree(guest) && i < guest->n_members; i++)
-		strv_appendf(&places, "%s=%s", BDF_TEXT(&guest->members[i].guest),
-			     guest->members[i].path);
+	EACH (const ExportMember, it, guest->members, has_tree(guest) ? guest->n_members : 0)
+		strv_appendf(&places, "%s=%s=0x%04x:0x%04x", BDF_TEXT(&it->guest), it->path,
+			     it->vendor_id, it->device_id);
 	return strv_join(places, " ");
 }
 

@@ -26,7 +26,7 @@ typedef struct ExportSwitch {
 typedef struct ExportMember {
 	Bdf host, guest;
 	char *path; /* in the guest: "00/02.3/00.0" */
-	unsigned class_code;
+	unsigned class_code, vendor_id, device_id;
 	int numa_node; /* of the host; -1: not known */
 	ExportLink link;
 	ExportSwitch *switches; /* above it on the host, the uppermost first */

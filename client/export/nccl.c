@@ -88,7 +88,8 @@ void export_nccl(FILE *to, const Export *e)
 
 	fputs("<!-- From gpupass export, for NCCL_TOPO_FILE in a guest: the switches and NUMA nodes of\n"
 	      "the host, under numbers that no guest has, and the addresses of GPUs and NICs in the\n"
-	      "guest, as its firmware numbers buses. -->\n"
+	      "guest, as its firmware numbers buses. For NCCL before 2.27.3 add a <pci> below a <cpu>\n"
+	      "for each PCI NIC that the guest has besides. Export it again after each assign. -->\n"
 	      "<system version=\"1\">\n",
 	      to);
 	EACH (const ExportMember, member, guest->members, guest->n_members) {

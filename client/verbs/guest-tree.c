@@ -89,6 +89,17 @@ static int read_place(const json_t *holder, ExportMember *member)
 	return 0;
 }
 
+/* As PCI counts it; -EBADMSG: it is none. */
+static int read_hex(const json_t *from, const char *key, unsigned max, unsigned *ret)
+{
+	unsigned long long value;
+
+	if (str_to_unsigned(json_text_of(from, key), 16, max, &value) < 0)
+		return -EBADMSG;
+	*ret = (unsigned)value;
+	return 0;
+}
+
 static void add_member(const Tree *t, const json_t *device)
 {
 	const json_t *upstream = json_object_get(device, "upstream_path");
@@ -97,21 +108,21 @@ static void add_member(const Tree *t, const json_t *device)
 	const char *address = json_text_of(device, "address");
 	size_t depth = json_array_size(upstream);
 	ExportMember *member = GROW(t->guest->members, t->guest->n_members);
-	unsigned long long class_code = 0;
 
 	function = functions ? find(device, "functions", "address", address) : device;
 	*member = (ExportMember){ .numa_node = -1 };
 	if (bdf_parse(address, &member->host) < 0 ||
-	    str_to_unsigned(json_text_of(function, "class"), 16, 0xffffff, &class_code) < 0)
+	    read_hex(function, "class", 0xffffff, &member->class_code) < 0 ||
+	    read_hex(device, "vendor_id", UINT16_MAX, &member->vendor_id) < 0 ||
+	    read_hex(device, "device_id", UINT16_MAX, &member->device_id) < 0)
 		treeless(t->guest, "what %s is, is not known", address);
-	member->class_code = (unsigned)class_code;
 	if (json_is_integer(node) && json_integer_value(node) >= 0 &&
 	    json_integer_value(node) <= SHRT_MAX)
 		member->numa_node = (int)json_integer_value(node);
 	if (read_place(find(device, "domains", "uuid", t->guest->domain_uuid), member) < 0)
 		treeless(t->guest,
 			 "which address the guest gives %s, is not known\n"
-			 "Remedy: that is known of what the definition of a q35 has",
+			 "Remedy: use machine type q35, and no bridges by <qemu:commandline>",
 			 address);
 	read_switches(t, upstream, member);
 	member->link = find_link(t, device,
@@ -163,7 +174,7 @@ static void check_switches(ExportGuest *guest)
 				treeless(guest,
 					 "the speed of the switch at %s is not known\n"
 					 "Remedy: its ports are read while a GPU below is awake: "
-					 "start the domain, and look again a minute later",
+					 "start the domain, and export again a minute later",
 					 BDF_TEXT(&one->host));
 	}
 }

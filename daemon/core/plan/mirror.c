@@ -59,7 +59,7 @@ int plan_mirror(Planner *p, const DomainXml *xml, size_t n)
 	if (p->topology != TOPOLOGY_MIRROR)
 		return 0;
 	/* What its QEMU lacks libvirt finds when it takes the definition, and refuses. */
-	old = plan_old_version("libvirt", version, LIBVIRT_EXPANDER);
+	old = plan_old_version("libvirt", version, "pcie-expander-bus needs", LIBVIRT_EXPANDER);
 	if (old)
 		return problem_refuse(
 			p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,

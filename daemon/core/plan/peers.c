@@ -28,19 +28,19 @@ int plan_check_hot_peers(const Planner *p)
 	if (p->request->peer_access == PEER_ACCESS_OFF || !p->live ||
 	    plan_count_hostdevs(p, true) == p->n_functions)
 		return 0;
-	return refuse(p, xstrdup("libvirt changes no device that is hotplugged"),
+	return refuse(p, xstrdup("no device that is hotplugged can have it"),
 		      xstrdup("shut it down, or assign to its definition: --config"));
 }
 
-char *plan_old_version(const char *what, uint64_t is, uint64_t least)
+char *plan_old_version(const char *what, uint64_t is, const char *who, uint64_t least)
 {
 	_cleanup_free_ char *has = libvirt_version_text(is);
 	_cleanup_free_ char *needs = libvirt_version_text(least);
 
 	if (is >= least)
 		return NULL;
-	return is == 0 ? strf("the version of %s is not known, and %s is needed", what, needs)
-		       : strf("%s is %s, and %s is needed", what, has, needs);
+	return is == 0 ? strf("the version of %s is not known, and %s %s", what, who, needs)
+		       : strf("%s is %s, and %s %s", what, has, who, needs);
 }
 
 static int check_versions(const Planner *p)
@@ -48,12 +48,13 @@ static int check_versions(const Planner *p)
 	static const HostFacts nothing;
 	const HostFacts *host = p->facts->host ? p->facts->host : &nothing;
 	const Group *group = p->facts->group;
-	char *old = plan_old_version("libvirt", host->libvirt_version, LIBVIRT_OVERRIDE);
+	char *old =
+		plan_old_version("libvirt", host->libvirt_version, "that needs", LIBVIRT_OVERRIDE);
 
 	if (!old && SOME_OF(group->gpus, group->n_gpus, !board_before_turing(it->lead->device)))
-		old = plan_old_version("QEMU, for boards from Turing on,", host->hypervisor_version,
-				       QEMU_LATER_PLACE);
-	return old ? refuse(p, old, NULL) : 0;
+		old = plan_old_version("QEMU", host->hypervisor_version,
+				       "boards from Turing on need", QEMU_LATER_PLACE);
+	return old ? refuse(p, old, xstrdup("upgrade it, or assign without --peer-access")) : 0;
 }
 
 /* NVIDIA/nccl issue 2335: between two RTX 3090 writes never arrived, and no error was told. */
@@ -86,7 +87,9 @@ static int check_iommufd(Planner *p, const DomainXml *xml)
 		return 0;
 	if (!known || host_facts_kernel_before(host, 6, 19))
 		return refuse(
-			p, xstrdup("it passes devices by iommufd, which needs Linux 6.19 for it"),
+			p,
+			xstrdup("it passes devices by iommufd, by which boards reach each other from "
+				"Linux 6.19 on"),
 			xstrdup("take <iommufd enabled='yes'/> out of it, or assign without "
 				"--peer-access"));
 	plan_warn(p->plan,
@@ -113,8 +116,8 @@ int plan_check_peers(Planner *p, const DomainXml *xml)
 	if (r != 0)
 		return r;
 	plan_warn(p->plan,
-		  "peer access is written past libvirt, so %s counts as tainted; whether it works "
-		  "is proved by gpupass verify %s only",
+		  "peer access is written past libvirt, so %s counts as tainted; only gpupass "
+		  "verify %s proves that it works",
 		  p->use.name, domain_ref_word(p->use.name, p->use.uuid));
 	if (p->facts->domain->active)
 		plan_warn(p->plan, "running %s gets peer access at its next start", p->use.name);
