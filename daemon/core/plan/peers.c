@@ -74,7 +74,7 @@ static int check_boards(const Planner *p)
 		     "reported to be lost without an error",
 		     BDF_TEXT(&gpu->lead->bdf)),
 		xstrdup("assign without it; or with --peer-access=unsafe, and trust no result "
-			"before gpupass verify says that it is proved"));
+			"before gpupass verify --workload says that it is proved"));
 }
 
 /* Until 6.19 iommufd maps no board's memory for another one (IOMMU_IOAS_MAP of a BAR fails). */
@@ -94,7 +94,7 @@ static int check_iommufd(Planner *p, const DomainXml *xml)
 				"--peer-access"));
 	plan_warn(p->plan,
 		  "whether this QEMU maps the boards' memory by iommufd is not known: see gpupass "
-		  "verify %s",
+		  "verify %s --workload",
 		  domain_ref_word(p->use.name, p->use.uuid));
 	return 0;
 }
@@ -117,7 +117,7 @@ int plan_check_peers(Planner *p, const DomainXml *xml)
 		return r;
 	plan_warn(p->plan,
 		  "peer access is written past libvirt, so %s counts as tainted; only gpupass "
-		  "verify %s proves that it works",
+		  "verify %s --workload proves that it works",
 		  p->use.name, domain_ref_word(p->use.name, p->use.uuid));
 	if (p->facts->domain->active)
 		plan_warn(p->plan, "running %s gets peer access at its next start", p->use.name);
