@@ -12,11 +12,13 @@ static const char program[] =
 
 const char *const peer_test_command[] = { "python3", "-c", program, NULL };
 
-/* As texts of report.c: %4$s is two boards, or what a program said. */
+/* As texts of report.c: %4$s is two boards, or what a program said. What else is not proved. */
 static const struct {
 	const char *reason;
 	const char *remedy;
+	PeerVerdict verdict;
 } texts[PEER_CAUSE_MAX_] = {
+	[PEERS_NOTHING] = { .verdict = PEERS_PROVED },
 	[PEERS_NOT_GIVEN] = { "running %3$s was started without peer access",
 			      "shut it down and start it again: virsh shutdown %1$s; virsh start "
 			      "%1$s" },
@@ -39,16 +41,17 @@ static const struct {
 	[PEERS_NO_ACCESS] = { "the guest's driver grants none between %4$s",
 			      "see in the guest: nvidia-smi topo -p2p r; on the host: gpupass doctor "
 			      "%1$s" },
-	[PEERS_NVLINK] = { "all GPUs of %2$s reach each other by NVLink, and need no PCIe", NULL },
+	[PEERS_NVLINK] = { "all GPUs of %2$s reach each other by NVLink, and need no PCIe", NULL,
+			   PEERS_NOT_USED },
 	[PEERS_LOST] = { "what was written between %4$s did not arrive",
 			 "trust nothing that used peer access; release %2$s and assign it without "
-			 "--peer-access" },
+			 "--peer-access",
+			 PEERS_WRONG },
 };
 
-static void settle(PeerTest *test, const VerifyInput *input, PeerVerdict verdict, PeerCause cause,
-		   const char *what)
+static void settle(PeerTest *test, const VerifyInput *input, PeerCause cause, const char *what)
 {
-	test->verdict = verdict;
+	test->verdict = texts[cause].verdict;
 	test->cause = cause;
 	free(test->reason);
 	free(test->remedy);
@@ -66,7 +69,7 @@ PeerTest *peer_test_begin(const VerifyInput *input, const VerifyReport *report, 
 	bool known = report->match != VERIFY_MATCH_NONE && report->n_gpus > 1 &&
 		     EVERY(report->gpus, report->n_gpus, it->found);
 
-	settle(test, input, PEERS_NOT_PROVED, given ? PEERS_NOT_RUN : PEERS_NOT_GIVEN, "");
+	settle(test, input, given ? PEERS_NOT_RUN : PEERS_NOT_GIVEN, "");
 	*ret_run = given && known;
 	return test;
 }
@@ -120,43 +123,31 @@ static int read_lines(char *text, const VerifyReport *report, uint8_t *told)
 	return r == 0 && line && str_is_empty(rest) ? 0 : -EBADMSG;
 }
 
-/* The worst of what was told, of which two; and whether PCIe is the way between any. */
-static void judge(PeerTest *test, const VerifyInput *input, const VerifyReport *report,
-		  const uint8_t *told, const char *said)
+/* By the worst that was told, of *ret_two; and whether PCIe is the way between any. */
+static PeerCause judge(const VerifyReport *report, const uint8_t *told, char **ret_two)
 {
 	static const PeerCause causes[] = { PEERS_NOTHING, PEERS_NO_ACCESS, PEERS_FAILED,
 					    PEERS_LOST };
-	const VerifiedLink *worst = NULL;
-	size_t n = report->n_gpus, most = WORD_OK;
-	_cleanup_free_ char *two = NULL;
-	bool pcie = false, whole = true;
+	size_t n = report->n_gpus, worst = 0;
+	bool whole = true;
 
-	EACH (const VerifiedLink, link, report->links, report->n_links) {
-		const uint8_t both[] = { told[link->a * n + link->b], told[link->b * n + link->a] };
-
-		pcie |= link->path_ab.kind != SMI_PATH_NVLINK ||
-			link->path_ba.kind != SMI_PATH_NVLINK;
-		for (size_t i = 0; i < ELEMENTS(both); i++) {
-			whole &= both[i] != UNTOLD;
-			if (both[i] == UNTOLD || (worst && both[i] <= most))
-				continue;
-			worst = link;
-			most = both[i];
-		}
+	for (size_t i = 0; i < n * n; i++) {
+		whole &= told[i] != UNTOLD || i / n == i % n;
+		if (told[i] != UNTOLD && (told[worst] == UNTOLD || told[i] > told[worst]))
+			worst = i;
 	}
-	if (worst)
-		two = strf("%s and %s", BDF_TEXT(&report->gpus[worst->a].bdf),
-			   BDF_TEXT(&report->gpus[worst->b].bdf));
-	if (most == WORD_LOST)
-		settle(test, input, PEERS_WRONG, PEERS_LOST, two);
-	else if (!whole)
-		settle(test, input, PEERS_NOT_PROVED, PEERS_OTHER_GPUS, "");
-	else if (most != WORD_OK)
-		settle(test, input, PEERS_NOT_PROVED, causes[most],
-		       most == WORD_ERROR ? said : two);
-	else
-		settle(test, input, pcie ? PEERS_PROVED : PEERS_NOT_USED,
-		       pcie ? PEERS_NOTHING : PEERS_NVLINK, "");
+	*ret_two = strf("%s and %s", BDF_TEXT(&report->gpus[worst / n].bdf),
+			BDF_TEXT(&report->gpus[worst % n].bdf));
+	if (told[worst] == WORD_LOST)
+		return PEERS_LOST;
+	if (!whole)
+		return PEERS_OTHER_GPUS;
+	if (told[worst] != WORD_OK)
+		return causes[told[worst]];
+	return EVERY(report->links, report->n_links,
+		     it->path_ab.kind == SMI_PATH_NVLINK && it->path_ba.kind == SMI_PATH_NVLINK)
+		       ? PEERS_NVLINK
+		       : PEERS_NOTHING;
 }
 
 /* NOTHING: it printed what counts, which is judged. */
@@ -178,7 +169,7 @@ void peer_test_hear(PeerTest *test, const VerifyInput *input, const VerifyReport
 		    const GuestRun *run)
 {
 	size_t places = report->n_gpus * report->n_gpus;
-	_cleanup_free_ char *text = NULL, *said = smi_excerpt(run->err, run->err_size);
+	_cleanup_free_ char *text = NULL, *two = NULL, *said = smi_excerpt(run->err, run->err_size);
 	_cleanup_free_ uint8_t *told = xmalloc(places + 1);
 	PeerCause cause = failure_of(run);
 
@@ -190,7 +181,9 @@ void peer_test_hear(PeerTest *test, const VerifyInput *input, const VerifyReport
 	if (cause == PEERS_NOTHING && read_lines(text, report, told) < 0)
 		cause = PEERS_BAD_OUTPUT;
 	if (cause == PEERS_NOTHING)
-		judge(test, input, report, told, *said ? said : "no further word");
+		cause = judge(report, told, &two);
+	if (cause == PEERS_FAILED)
+		settle(test, input, cause, *said ? said : "no further word");
 	else
-		settle(test, input, PEERS_NOT_PROVED, cause, *said ? said : "no further word");
+		settle(test, input, cause, str_or_empty(two));
 }
