@@ -21,37 +21,18 @@ static const char unit[] = "[Unit]\n"
 			   "[Install]\n"
 			   "WantedBy=multi-user.target\n";
 
-/* With one member there are no distances. */
-static bool has_tree(const ExportGuest *guest)
-{
-	return guest->n_members > 1 && !guest->treeless;
-}
-
-/* "0000:05:00.0=00/02.3/00.0": the script finds the address that each has by then. */
-static char *places_text(const ExportGuest *guest)
-{
-	_cleanup_strv_ char **places = NULL;
-
-	for (size_t i = 0; has_tree(guest) && i < guest->n_members; i++)
-		strv_appendf(&places, "%s=%s", BDF_TEXT(&guest->members[i].guest),
-			     guest->members[i].path);
-	return strv_join(places, " ");
-}
-
 static char *config_text(const ExportGuest *guest)
 {
 	_cleanup_free_ char *links = strv_join(guest->links, " ");
 	_cleanup_free_ char *models = strv_join(guest->models, ", ");
 	_cleanup_free_ char *plain = export_plain_text(models);
 	_cleanup_free_ char *domain = export_plain_text(guest->domain_uuid);
-	_cleanup_free_ char *places = places_text(guest);
 
 	return strf("# What the host gave domain %s: %s\n"
 		    "DISTRIBUTION=%s\n"
 		    "GPUS=%u\n"
-		    "LINKS='%s'\n"
-		    "PLACES='%s'\n",
-		    domain, plain, guest->distribution, guest->n_gpus, links, places);
+		    "LINKS='%s'\n",
+		    domain, plain, guest->distribution, guest->n_gpus, links);
 }
 
 /* A file as a YAML block, each line indented. An empty line stays empty. */
@@ -71,13 +52,17 @@ static void print_file(FILE *to, const char *path, const char *mode, const char 
 	}
 }
 
-static void print_tree(FILE *to, const Export *e)
+/* With one member there are no distances. */
+static void print_tree(FILE *to, const ExportGuest *guest)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size;
-	FILE *memory = xmemstream(&text, &size);
+	FILE *memory;
 
-	export_nccl(memory, e);
+	if (guest->n_members < 2 || guest->treeless)
+		return;
+	memory = xmemstream(&text, &size);
+	export_nccl_tree(memory, guest, true);
 	xmemstream_end(&memory);
 	print_file(to, "/usr/local/share/gpupass-guest/nccl-topo.xml", "0644", text);
 }
@@ -93,8 +78,7 @@ void export_cloud_init(FILE *to, const Export *e)
 	print_file(to, "/usr/local/sbin/gpupass-guest", "0755", script);
 	print_file(to, "/etc/gpupass-guest.conf", "0644", config);
 	print_file(to, "/etc/systemd/system/gpupass-guest.service", "0644", unit);
-	if (has_tree(&e->guest))
-		print_tree(to, e);
+	print_tree(to, &e->guest);
 	fprintf(to, "runcmd:\n"
 		    "- [systemctl, daemon-reload]\n"
 		    "- [systemctl, enable, gpupass-guest.service]\n"

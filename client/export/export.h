@@ -132,3 +132,5 @@ void export_sort_members(ExportGuest *guest);
 void export_cloud_init(FILE *to, const Export *e);
 void export_nova(FILE *to, const Export *e);
 void export_nccl(FILE *to, const Export *e);
+/* The same. `places`: instead of addresses, which the guest kit finds by them at each boot. */
+void export_nccl_tree(FILE *to, const ExportGuest *guest, bool places);

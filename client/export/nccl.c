@@ -78,9 +78,8 @@ static void close_switches(FILE *to, size_t from, size_t down_to)
 		fprintf(to, "%*s</pci>\n", (int)(4 + 2 * from), "");
 }
 
-void export_nccl(FILE *to, const Export *e)
+void export_nccl_tree(FILE *to, const ExportGuest *guest, bool places)
 {
-	const ExportGuest *guest = &e->guest;
 	const ExportMember *before = NULL;
 	unsigned number = 0;
 
@@ -101,11 +100,16 @@ void export_nccl(FILE *to, const Export *e)
 				member->numa_node < 0 ? -1 : NODES_FROM + member->numa_node);
 		for (size_t i = shared; i < member->n_switches; i++)
 			print_switch(to, i, &member->switches[i], number++);
-		print_pci(to, member->n_switches, BDF_TEXT(&member->guest), member->class_code,
-			  &member->link, "/>");
+		print_pci(to, member->n_switches, places ? member->path : BDF_TEXT(&member->guest),
+			  member->class_code, &member->link, "/>");
 		before = member;
 	}
 	if (before)
 		close_switches(to, before->n_switches, 0);
 	fputs("  </cpu>\n</system>\n", to);
+}
+
+void export_nccl(FILE *to, const Export *e)
+{
+	export_nccl_tree(to, &e->guest, false);
 }
