@@ -76,11 +76,14 @@ PeerTest *peer_test_begin(const VerifyInput *input, const VerifyReport *report, 
 
 /* ---- what it printed ---- */
 
-/* What it can say of two, from good to bad. */
-static const char *const words[] = { "ok", "none", "error", "lost" };
-enum { WORD_OK, WORD_NONE, WORD_ERROR, WORD_LOST };
-
-#define UNTOLD UINT8_MAX
+/* What it can say of two, from good to bad; the first: nothing. */
+static const struct {
+	const char *word;
+	PeerCause cause;
+} answers[] = {
+	{ NULL, PEERS_OTHER_GPUS }, { "ok", PEERS_NOTHING }, { "none", PEERS_NO_ACCESS },
+	{ "error", PEERS_FAILED },  { "lost", PEERS_LOST },
+};
 
 static size_t place_of(const VerifyReport *report, const Bdf *guest)
 {
@@ -95,19 +98,19 @@ static size_t place_of(const VerifyReport *report, const Bdf *guest)
 static int read_line(char *line, const VerifyReport *report, uint8_t *told)
 {
 	char *second = smi_cut(line, ' '), *word = second ? smi_cut(second, ' ') : NULL;
-	size_t n = report->n_gpus, w = 0, a, b;
+	size_t n = report->n_gpus, w = 1, a, b;
 	Bdf from, to;
 
-	while (word && w < ELEMENTS(words) && !str_equal(word, words[w]))
+	while (word && w < ELEMENTS(answers) && !str_equal(word, answers[w].word))
 		w++;
-	if (!word || w == ELEMENTS(words) || bdf_parse(line, &from) < 0 ||
+	if (!word || w == ELEMENTS(answers) || bdf_parse(line, &from) < 0 ||
 	    bdf_parse(second, &to) < 0 || bdf_equal(&from, &to))
 		return -EBADMSG;
 	a = place_of(report, &from);
 	b = place_of(report, &to);
 	if (a == n || b == n)
 		return 0; /* another group's */
-	if (told[a * n + b] != UNTOLD)
+	if (told[a * n + b] > 0)
 		return -EBADMSG;
 	told[a * n + b] = (uint8_t)w;
 	return 0;
@@ -126,24 +129,22 @@ static int read_lines(char *text, const VerifyReport *report, uint8_t *told)
 /* By the worst that was told, of *ret_two; and whether PCIe is the way between any. */
 static PeerCause judge(const VerifyReport *report, const uint8_t *told, char **ret_two)
 {
-	static const PeerCause causes[] = { PEERS_NOTHING, PEERS_NO_ACCESS, PEERS_FAILED,
-					    PEERS_LOST };
 	size_t n = report->n_gpus, worst = 0;
 	bool whole = true;
+	PeerCause cause;
 
 	for (size_t i = 0; i < n * n; i++) {
-		whole &= told[i] != UNTOLD || i / n == i % n;
-		if (told[i] != UNTOLD && (told[worst] == UNTOLD || told[i] > told[worst]))
+		whole &= told[i] > 0 || i / n == i % n;
+		if (told[i] > told[worst])
 			worst = i;
 	}
 	*ret_two = strf("%s and %s", BDF_TEXT(&report->gpus[worst / n].bdf),
 			BDF_TEXT(&report->gpus[worst % n].bdf));
-	if (told[worst] == WORD_LOST)
-		return PEERS_LOST;
-	if (!whole)
+	cause = answers[told[worst]].cause;
+	if (!whole && cause != PEERS_LOST)
 		return PEERS_OTHER_GPUS;
-	if (told[worst] != WORD_OK)
-		return causes[told[worst]];
+	if (cause != PEERS_NOTHING)
+		return cause;
 	return EVERY(report->links, report->n_links,
 		     it->path_ab.kind == SMI_PATH_NVLINK && it->path_ba.kind == SMI_PATH_NVLINK)
 		       ? PEERS_NVLINK
@@ -168,12 +169,10 @@ static PeerCause failure_of(const GuestRun *run)
 void peer_test_hear(PeerTest *test, const VerifyInput *input, const VerifyReport *report,
 		    const GuestRun *run)
 {
-	size_t places = report->n_gpus * report->n_gpus;
 	_cleanup_free_ char *text = NULL, *two = NULL, *said = smi_excerpt(run->err, run->err_size);
-	_cleanup_free_ uint8_t *told = xmalloc(places + 1);
+	_cleanup_free_ uint8_t *told = xcalloc(report->n_gpus + 1, report->n_gpus);
 	PeerCause cause = failure_of(run);
 
-	memset(told, UNTOLD, places);
 	if (cause == PEERS_NOTHING && smi_clean(str_or_empty(run->out), run->out_size, &text) < 0)
 		cause = PEERS_BAD_OUTPUT;
 	if (text && str_equal(text, "no-cuda\n"))
