@@ -26,7 +26,7 @@ typedef struct ExportSwitch {
 typedef struct ExportMember {
 	Bdf guest;  /* its address there */
 	char *path; /* and its place: "00/02.3/00.0" */
-	unsigned class_code;
+	unsigned class_code, vendor_id, device_id;
 	int numa_node; /* of the host; -1: not known */
 	ExportLink link;
 	ExportSwitch *switches; /* above it on the host, the uppermost first */
@@ -132,5 +132,3 @@ void export_sort_members(ExportGuest *guest);
 void export_cloud_init(FILE *to, const Export *e);
 void export_nova(FILE *to, const Export *e);
 void export_nccl(FILE *to, const Export *e);
-/* The same. `places`: instead of addresses, which the guest kit finds by them at each boot. */
-void export_nccl_tree(FILE *to, const ExportGuest *guest, bool places);

@@ -78,14 +78,16 @@ static void close_switches(FILE *to, size_t from, size_t down_to)
 		fprintf(to, "%*s</pci>\n", (int)(4 + 2 * from), "");
 }
 
-void export_nccl_tree(FILE *to, const ExportGuest *guest, bool places)
+void export_nccl(FILE *to, const Export *e)
 {
+	const ExportGuest *guest = &e->guest;
 	const ExportMember *before = NULL;
 	unsigned number = 0;
 
 	fputs("<!-- From gpupass export, for NCCL_TOPO_FILE in a guest: the switches and NUMA nodes of\n"
 	      "the host, under numbers that no guest has, and the addresses of GPUs and NICs in the\n"
-	      "guest, as its firmware numbers buses. -->\n"
+	      "guest, as its firmware numbers buses. For NCCL before 2.27.3 add a <pci> below a <cpu>\n"
+	      "for each PCI NIC that the guest has besides. Export it again after each assign. -->\n"
 	      "<system version=\"1\">\n",
 	      to);
 	EACH (const ExportMember, member, guest->members, guest->n_members) {
@@ -100,16 +102,11 @@ void export_nccl_tree(FILE *to, const ExportGuest *guest, bool places)
 				member->numa_node < 0 ? -1 : NODES_FROM + member->numa_node);
 		for (size_t i = shared; i < member->n_switches; i++)
 			print_switch(to, i, &member->switches[i], number++);
-		print_pci(to, member->n_switches, places ? member->path : BDF_TEXT(&member->guest),
-			  member->class_code, &member->link, "/>");
+		print_pci(to, member->n_switches, BDF_TEXT(&member->guest), member->class_code,
+			  &member->link, "/>");
 		before = member;
 	}
 	if (before)
 		close_switches(to, before->n_switches, 0);
 	fputs("  </cpu>\n</system>\n", to);
-}
-
-void export_nccl(FILE *to, const Export *e)
-{
-	export_nccl_tree(to, &e->guest, false);
 }

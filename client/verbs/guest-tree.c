@@ -90,18 +90,28 @@ static int read_place(const json_t *holder, ExportMember *member)
 	return 0;
 }
 
+/* As PCI counts it; -EBADMSG: it is none. */
+static int read_hex(const json_t *from, const char *key, unsigned max, unsigned *ret)
+{
+	unsigned long long value;
+
+	if (str_to_unsigned(json_text_of(from, key), 16, max, &value) < 0)
+		return -EBADMSG;
+	*ret = (unsigned)value;
+	return 0;
+}
+
 static void add_member(const Tree *t, const char *list, const char *address)
 {
 	const json_t *device = find(t->document, list, "address", address);
 	const json_t *node = json_object_get(device, "numa_node");
 	const json_t *function = find(device, "functions", "address", address);
 	ExportMember *member = GROW(t->guest->members, t->guest->n_members);
-	unsigned long long class_code = 0;
 
-	if (str_to_unsigned(json_text_of(function ? function : device, "class"), 16, 0xffffff,
-			    &class_code) < 0)
+	if (read_hex(function ? function : device, "class", 0xffffff, &member->class_code) < 0 ||
+	    read_hex(device, "vendor_id", UINT16_MAX, &member->vendor_id) < 0 ||
+	    read_hex(device, "device_id", UINT16_MAX, &member->device_id) < 0)
 		treeless(t->guest, "what %s is, is not known", address);
-	member->class_code = (unsigned)class_code;
 	member->numa_node = -1;
 	if (json_is_integer(node) && json_integer_value(node) >= 0 &&
 	    json_integer_value(node) <= SHRT_MAX)

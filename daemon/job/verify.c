@@ -289,22 +289,29 @@ static bool has_clique(const DomainUse *use, const Gpu *gpu)
 	return hostdev && hostdev->clique;
 }
 
-static PeerTest *test_peers(const JobPlace *place, const Verification *v, uint64_t deadline)
+static PeerTest *test_peers(const JobPlace *place, const Verification *v, bool asked,
+			    uint64_t deadline)
 {
 	const Prepared *p = v->found;
 	const Assignment *record =
 		assignments_find_function(p->assignments, &p->group->gpus[0]->lead->bdf);
-	bool given = EVERY_OF(p->group->gpus, p->group->n_gpus, has_clique(&v->use, it)), run_it;
 	uint64_t soon = now_monotonic() + PEERS_USEC;
-	const char *const *argv = peer_test_command;
+	_cleanup_strv_ char **command = NULL;
+	const char *const *argv;
 	GuestRun run = { 0 };
 	PeerTest *test;
+	bool run_it;
 
-	if (!given && !(record && record->peer_access != PEER_ACCESS_OFF))
+	/* What an operator wrote past gpupass is his to prove. */
+	if (!record || record->peer_access == PEER_ACCESS_OFF)
 		return NULL;
-	test = peer_test_begin(&v->input, v->report, given, &run_it);
+	test = peer_test_begin(&v->input, v->report,
+			       EVERY_OF(p->group->gpus, p->group->n_gpus, has_clique(&v->use, it)),
+			       asked, &run_it);
 	if (!run_it || !agent_answers(v->report))
 		return test;
+	command = peer_test_command(v->report);
+	argv = (const char *const *)command;
 	guest_run(place, v->input.domain_uuid, &argv, 1, soon < deadline ? soon : deadline, &run);
 	peer_test_hear(test, &v->input, v->report, &run);
 	guest_run_clear(&run);
@@ -334,6 +341,13 @@ static int look_again(const JobPlace *place, Verification *v, Problem **ret_prob
 	report = verify_give_up(&v->input, VERIFY_CHANGED);
 	verify_report_free(v->report);
 	v->report = report;
+	/* What was seen may have been seen of other boards. */
+	workload_free(v->workload);
+	guest_topology_free(v->topology);
+	peer_test_free(v->peers);
+	v->workload = NULL;
+	v->topology = NULL;
+	v->peers = NULL;
 	return 0;
 }
 
@@ -381,7 +395,7 @@ static int ask_guest(const JobPlace *place, const JobRequest *request, Verificat
 	/* What measures keeps the guest's GPUs busy for minutes. */
 	r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0)
-		v->peers = test_peers(place, v, deadline);
+		v->peers = test_peers(place, v, request->workload, deadline);
 	if (r == 0 && request->workload)
 		v->workload = measure(place, &v->input, v->report, deadline);
 	return r == 0 ? look_again(place, v, ret_problem) : r;

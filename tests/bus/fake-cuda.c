@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libcuda.so.1 of three boards that are memory of this process, for verify's program. What
- * GPUPASS_FAKE_CUDA says of the way from board 0 to board 1: "ok"; "none"; "error"; "lost": writes
- * go to a mirror, as between two boards of NVIDIA/nccl issue 2335.
+ * libcuda.so.1 of four boards that are memory of this process, for verify's program. The last one is
+ * another group's, and must not be used. What GPUPASS_FAKE_CUDA says of the way from board 0 to
+ * board 1: "ok"; "none"; "error"; "hang"; "lost": writes go to a mirror, as between two boards of
+ * NVIDIA/nccl issue 2335.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 /* The functions that are looked up by name have no header here. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-#define BOARDS 3
+#define BOARDS 4
 #define SIZE (4U << 18)
 
 static struct Board {
@@ -29,7 +30,10 @@ static int is(const char *what)
 
 int cuInit(unsigned flags)
 {
-	return flags ? 1 : 0;
+	const char *mps = getenv("CUDA_MPS_PIPE_DIRECTORY");
+
+	/* A server that listens there would be a tenant's. */
+	return flags || !mps || strcmp(mps, "/nonexistent") != 0 ? 1 : 0;
 }
 
 int cuDeviceGetCount(int *ret)
@@ -52,7 +56,7 @@ int cuDeviceGetPCIBusId(char *text, int size, int device)
 int cuDevicePrimaryCtxRetain(void **ret, int device)
 {
 	*ret = (void *)(intptr_t)(device + 1);
-	return 0;
+	return device == BOARDS - 1 ? 2 : 0;
 }
 
 int cuCtxSetCurrent(void *context)
@@ -122,6 +126,8 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
 		return 1;
 	if (current == 0 && peer == 1 && is("error"))
 		return 719;
+	while (current == 0 && peer == 1 && is("hang"))
+		(void)0;
 	if (current == 0 && peer == 1 && is("lost"))
 		to = boards[peer].mirror;
 	for (unsigned i = 0; i < x * bx; i++) {

@@ -118,7 +118,8 @@ def document(functions, domain, places, links):
             bridges[bridge] = dict(link(bridge), address=bridge, kind=(
                 "root-port" if i == 0 else "downstream-port" if i % 2 == 0 else "upstream-port"))
         device = {"address": address, "numa_node": f.get("numa_node"), "upstream_path": upstream, "domains": [
-            {"uuid": domain, "guest_address": guest, "guest_path": path}]}
+            {"uuid": domain, "guest_address": guest, "guest_path": path}], "vendor_id": f["vendor"],
+            "device_id": f["device"]}
         if f["class"].startswith("03"):
             gpus.append(dict(device, **link(address), functions=[{"address": address, "class": f["class"]}]))
         else:

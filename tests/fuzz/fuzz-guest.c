@@ -154,7 +154,7 @@ static void peers_of(const char *text, size_t size, const VerifyReport *report)
 {
 	GuestRun run = { .outcome = GUEST_RAN, .out = (char *)text, .out_size = size };
 	bool wanted = false;
-	PeerTest *test = peer_test_begin(&input, report, true, &wanted);
+	PeerTest *test = peer_test_begin(&input, report, true, true, &wanted);
 	const char *ok = memmem(text, size, " ok\n", 4);
 
 	EXPECT(wanted);

@@ -19,13 +19,6 @@ static bool is_of_qemu(const xmlNode *node, const char *name)
 	return xml_is_of(node, QEMU_NAMESPACE, name);
 }
 
-bool xml_is_clique(const xmlNode *property)
-{
-	return is_of_qemu(property, "property") &&
-	       xml_attribute_is(property, "name", QEMU_CLIQUE_PROPERTY) &&
-	       xml_attribute_is(property, "value", "0");
-}
-
 int xml_check_cliques(const DomainXml *xml, const char *stem, Problem **ret_problem)
 {
 	for (const xmlNode *i = xml_first(xml->root); i; i = xml_next(i))

@@ -75,6 +75,13 @@ bool xml_attribute_is(const xmlNode *node, const char *name, const char *value)
 	return str_equal(xml_attribute(node, name), value);
 }
 
+bool xml_is_clique(const xmlNode *property)
+{
+	return xml_is_of(property, QEMU_NAMESPACE, "property") &&
+	       xml_attribute_is(property, "name", QEMU_CLIQUE_PROPERTY) &&
+	       xml_attribute_is(property, "value", "0");
+}
+
 int xml_number(const xmlNode *node, const char *name, unsigned max, unsigned *ret)
 {
 	const char *value = xml_attribute(node, name);

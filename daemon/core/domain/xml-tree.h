@@ -155,7 +155,10 @@ void xml_name_group(DomainXml *xml, const char *group);
 
 #define QEMU_CLIQUE_PROPERTY "x-nv-gpudirect-clique"
 
-/* A property of an override that puts its device into our clique, which is 0. */
+/*
+ * A property of an override that puts its device into our clique, which is 0. In xml-tree.c: the
+ * hook reads it, and must link nothing that writes.
+ */
 bool xml_is_clique(const xmlNode *property);
 /* PROBLEM: an alias with this stem has an override of somebody's. */
 int xml_check_cliques(const DomainXml *xml, const char *stem, Problem **ret_problem);

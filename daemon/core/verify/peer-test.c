@@ -10,7 +10,8 @@ static const char program[] =
 #include "core/verify/peer-test.py.h"
 	;
 
-const char *const peer_test_command[] = { "python3", "-c", program, NULL };
+/* What the kernel calls SIGALRM: the program lets it end itself, since an agent ends nothing. */
+#define SIGNAL_ALARM 14
 
 /* As texts of report.c: %4$s is two boards, or what a program said. What else is not proved. */
 static const struct {
@@ -19,21 +20,28 @@ static const struct {
 	PeerVerdict verdict;
 } texts[PEER_CAUSE_MAX_] = {
 	[PEERS_NOTHING] = { .verdict = PEERS_PROVED },
-	[PEERS_NOT_GIVEN] = { "running %3$s was started without peer access",
+	[PEERS_NOT_GIVEN] = { "running %3$s was started without peer access for all of %2$s",
 			      "shut it down and start it again: virsh shutdown %1$s; virsh start "
-			      "%1$s" },
+			      "%1$s; see also gpupass doctor %1$s" },
 	[PEERS_NOT_RUN] = { "which of the guest's GPUs are those of %2$s is not known",
 			    "see the reason above" },
+	[PEERS_NOT_ASKED] = { "the proof uses the guest's GPUs for some seconds, and was not asked "
+			      "for",
+			      "when they have no work: gpupass verify %1$s --workload" },
 	[PEERS_NO_PYTHON] = { "python3 cannot be started in the guest",
-			      "install python3 in the guest, in the PATH of the guest agent" },
+			      "install python3 in the guest, in the PATH of the guest agent; the "
+			      "program needs Linux" },
 	[PEERS_NO_CUDA] = { "the guest has no libcuda.so.1",
-			    "install NVIDIA's driver with its CUDA library in the guest" },
+			    "install NVIDIA's driver with its CUDA library in the guest; the "
+			    "program needs Linux" },
+	[PEERS_NOT_HEARD] = { "the guest agent gave no answer", "ask again: gpupass verify %1$s "
+								"--workload" },
 	[PEERS_FAILED] = { "the program that writes and reads failed in the guest: %4$s",
-			   "see in the guest: dmesg | grep -i -e nvrm -e xid; trust no result of a "
-			   "program that uses peer access" },
+			   "see in the guest: nvidia-smi; dmesg | grep -i -e nvrm -e xid; and "
+			   "whether SELinux keeps programs of the guest agent from its GPUs: "
+			   "ausearch -m avc" },
 	[PEERS_TIMEOUT] = { "the program that writes and reads did not end in time",
-			    "look for work on the GPUs in the guest: nvidia-smi; to wait longer: "
-			    "gpupass verify %1$s --timeout=10min" },
+			    "look for work on the GPUs in the guest: nvidia-smi" },
 	[PEERS_BAD_OUTPUT] = { "what the program printed in the guest is not understood",
 			       "look in the guest for a wrapper of python3" },
 	[PEERS_OTHER_GPUS] = { "CUDA in the guest does not show all GPUs of %2$s",
@@ -43,6 +51,8 @@ static const struct {
 			      "%1$s" },
 	[PEERS_NVLINK] = { "all GPUs of %2$s reach each other by NVLink, and need no PCIe", NULL,
 			   PEERS_NOT_USED },
+	[PEERS_NO_WAY] = { "what was written arrived; whether by PCIe or by NVLink is not known",
+			   "see in the guest: nvidia-smi topo -m" },
 	[PEERS_LOST] = { "what was written between %4$s did not arrive",
 			 "trust nothing that used peer access; release %2$s and assign it without "
 			 "--peer-access",
@@ -63,15 +73,33 @@ static void settle(PeerTest *test, const VerifyInput *input, PeerCause cause, co
 }
 
 PeerTest *peer_test_begin(const VerifyInput *input, const VerifyReport *report, bool given,
-			  bool *ret_run)
+			  bool asked, bool *ret_run)
 {
 	PeerTest *test = xcalloc(1, sizeof(PeerTest));
 	bool known = report->match != VERIFY_MATCH_NONE && report->n_gpus > 1 &&
 		     EVERY(report->gpus, report->n_gpus, it->found);
 
-	settle(test, input, given ? PEERS_NOT_RUN : PEERS_NOT_GIVEN, "");
-	*ret_run = given && known;
+	settle(test, input,
+	       !given	? PEERS_NOT_GIVEN
+	       : !known ? PEERS_NOT_RUN
+	       : !asked ? PEERS_NOT_ASKED
+			: PEERS_NOT_HEARD,
+	       "");
+	*ret_run = given && known && asked;
 	return test;
+}
+
+char **peer_test_command(const VerifyReport *report)
+{
+	/* Isolated: nothing of the folder or the environment that the agent runs in. */
+	static const char *const words[] = { "python3", "-I", "-c", program };
+	char **argv = NULL;
+
+	for (size_t i = 0; i < ELEMENTS(words); i++)
+		strv_append(&argv, words[i]);
+	for (size_t i = 0; i < report->n_gpus; i++)
+		strv_append(&argv, BDF_TEXT(&report->gpus[i].guest.address));
+	return argv;
 }
 
 /* ---- what it printed ---- */
@@ -108,9 +136,7 @@ static int read_line(char *line, const VerifyReport *report, uint8_t *told)
 		return -EBADMSG;
 	a = place_of(report, &from);
 	b = place_of(report, &to);
-	if (a == n || b == n)
-		return 0; /* another group's */
-	if (told[a * n + b] > 0)
+	if (a == n || b == n || told[a * n + b] > 0)
 		return -EBADMSG;
 	told[a * n + b] = (uint8_t)w;
 	return 0;
@@ -126,7 +152,38 @@ static int read_lines(char *text, const VerifyReport *report, uint8_t *told)
 	return r == 0 && line && str_is_empty(rest) ? 0 : -EBADMSG;
 }
 
-/* By the worst that was told, of *ret_two; and whether PCIe is the way between any. */
+/* By which way two boards reach each other. topo -m may still show links that are down. */
+static PeerCause way_of(const VerifiedLink *link, const VerifyReport *report)
+{
+	const SmiPath kinds[] = { link->path_ab.kind, link->path_ba.kind };
+
+	if (kinds[0] == SMI_PATH_NONE || kinds[1] == SMI_PATH_NONE)
+		return PEERS_NO_WAY;
+	if (kinds[0] != SMI_PATH_NVLINK && kinds[1] != SMI_PATH_NVLINK)
+		return PEERS_NOTHING;
+	return kinds[0] == kinds[1] && report->gpus[link->a].active > 0 &&
+			       report->gpus[link->b].active > 0
+		       ? PEERS_NVLINK
+		       : PEERS_NO_WAY;
+}
+
+/* PCIe is the way between any two, or NVLink between all. */
+static PeerCause way_of_all(const VerifyReport *report)
+{
+	PeerCause all = PEERS_NVLINK;
+
+	EACH (const VerifiedLink, link, report->links, report->n_links) {
+		PeerCause way = way_of(link, report);
+
+		if (way == PEERS_NO_WAY)
+			return way;
+		if (way == PEERS_NOTHING)
+			all = way;
+	}
+	return all;
+}
+
+/* By the worst that was told, of *ret_two. */
 static PeerCause judge(const VerifyReport *report, const uint8_t *told, char **ret_two)
 {
 	size_t n = report->n_gpus, worst = 0;
@@ -143,12 +200,7 @@ static PeerCause judge(const VerifyReport *report, const uint8_t *told, char **r
 	cause = answers[told[worst]].cause;
 	if (!whole && cause != PEERS_LOST)
 		return PEERS_OTHER_GPUS;
-	if (cause != PEERS_NOTHING)
-		return cause;
-	return EVERY(report->links, report->n_links,
-		     it->path_ab.kind == SMI_PATH_NVLINK && it->path_ba.kind == SMI_PATH_NVLINK)
-		       ? PEERS_NVLINK
-		       : PEERS_NOTHING;
+	return cause == PEERS_NOTHING ? way_of_all(report) : cause;
 }
 
 /* NOTHING: it printed what counts, which is judged. */
@@ -156,13 +208,18 @@ static PeerCause failure_of(const GuestRun *run)
 {
 	switch (run->outcome) {
 	case GUEST_RAN:
+		if (run->signalled && run->exit_code == SIGNAL_ALARM)
+			return PEERS_TIMEOUT;
 		return run->signalled || run->exit_code != 0 ? PEERS_FAILED : PEERS_NOTHING;
 	case GUEST_NOT_STARTED:
 		return PEERS_NO_PYTHON;
 	case GUEST_TIMEOUT:
 		return PEERS_TIMEOUT;
-	default:
+	case GUEST_TOO_MUCH:
+	case GUEST_GARBLED:
 		return PEERS_BAD_OUTPUT;
+	default:
+		return PEERS_NOT_HEARD;
 	}
 }
 

@@ -23,14 +23,17 @@ DECLARE_ENUM(peer_verdict, PeerVerdict, PEER_VERDICTS, PEER_VERDICT_MAX_);
 	X(PEERS_NOTHING, "none")                                                                   \
 	X(PEERS_NOT_GIVEN, "not-given") /* the guest was started without it */                     \
 	X(PEERS_NOT_RUN, "not-run")	/* which GPUs are the group's is not known */              \
+	X(PEERS_NOT_ASKED, "not-asked") /* it takes the guest's GPUs for some seconds */           \
 	X(PEERS_NO_PYTHON, "no-python") /* nor anything else that would start */                   \
 	X(PEERS_NO_CUDA, "no-cuda")	/* libcuda.so.1 is not there */                            \
+	X(PEERS_NOT_HEARD, "not-heard") /* the agent gave no answer, or was not asked */           \
 	X(PEERS_FAILED, "program-failed")                                                          \
 	X(PEERS_TIMEOUT, "timeout")                                                                \
 	X(PEERS_BAD_OUTPUT, "bad-output")                                                          \
 	X(PEERS_OTHER_GPUS, "other-gpus") /* it told nothing of some of the group's */             \
 	X(PEERS_NO_ACCESS, "no-access")	  /* the driver does not grant it */                       \
 	X(PEERS_NVLINK, "nvlink")                                                                  \
+	X(PEERS_NO_WAY, "no-way") /* whether they went by PCIe or by NVLink is not known */        \
 	X(PEERS_LOST, "lost-writes")
 
 DECLARE_ENUM(peer_cause, PeerCause, PEER_CAUSES, PEER_CAUSE_MAX_);
@@ -45,13 +48,15 @@ DECLARE_FREE(PeerTest, peer_test_free)
 /* The member "peer_access" of org.gpupass1.verify/1. */
 DECLARE_JSON(PeerTest, peer_test_members)
 
-extern const char *const peer_test_command[];
-
 /*
- * `given`: the running domain has all GPUs of the group in the clique. The program is worth running
- * if *ret_run, and peer_test_hear() then says what came of it.
+ * `given`: the running domain has all GPUs of the group in the clique. `asked`: whoever asked for
+ * the verification lets it use the guest's GPUs. The program is worth running if *ret_run, and
+ * peer_test_hear() then says what came of it.
  */
 PeerTest *peer_test_begin(const VerifyInput *input, const VerifyReport *report, bool given,
-			  bool *ret_run);
+			  bool asked, bool *ret_run);
+
+/* The command, for the group's boards alone: an argument for each. New, with all its strings. */
+char **peer_test_command(const VerifyReport *report);
 void peer_test_hear(PeerTest *test, const VerifyInput *input, const VerifyReport *report,
 		    const GuestRun *run);

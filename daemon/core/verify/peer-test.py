@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Whether boards reach each other's memory: each writes into the memory of each other one, by a
 # program on the board, and the other one reads its own. A copy by the driver would prove nothing,
-# since it may go through the guest's memory. gpupass verify runs it in a guest.
-import array, ctypes, os, sys
+# since it may go through the guest's memory. gpupass verify runs it in a guest, for the boards whose
+# addresses are its arguments: a context on another one would take memory that a tenant uses.
+import array, ctypes, os, signal, sys
 
 WORDS, BLOCK = 1 << 18, 256
 SEED = int.from_bytes(os.urandom(4), "little")
+WANTED = array.array("I", [SEED + i & 0xffffffff for i in range(WORDS)]).tobytes()
 PTX = b"""
 .version 6.0
 .target sm_60
@@ -45,6 +47,8 @@ class Board:
         call("cuDeviceGet", ctypes.byref(self.device), number)
         call("cuDeviceGetPCIBusId", text, 32, self.device)
         self.address = text.value.decode().lower()
+
+    def open(self):
         call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), self.device)
         self.use()
         call("cuMemAlloc_v2", ctypes.byref(self.memory), ctypes.c_size_t(4 * WORDS))
@@ -74,8 +78,7 @@ def reaches(a, b):
     call("cuCtxDisablePeerAccess", b.context)
     b.use()
     call("cuMemcpyDtoH_v2", got, b.memory, ctypes.c_size_t(4 * WORDS))
-    wanted = array.array("I", [SEED + i & 0xffffffff for i in range(WORDS)])
-    return "ok" if bytes(got) == wanted.tobytes() else "lost"
+    return "ok" if bytes(got) == WANTED else "lost"
 
 def tell(a, b):
     try:
@@ -84,16 +87,22 @@ def tell(a, b):
         print(why, file=sys.stderr)
         return "error"
 
+# Who waits for it has given up by then, and the guest agent ends nothing.
+signal.alarm(55)
 os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+# A tenant's MPS server would make its own clients wait for this one, which is another user's.
+os.environ["CUDA_MPS_PIPE_DIRECTORY"] = "/nonexistent"
 try:
     cuda = ctypes.CDLL("libcuda.so.1")
-except OSError as why:
+except OSError:
     print("no-cuda")
     sys.exit(0)
 number = ctypes.c_int()
 call("cuInit", 0)
 call("cuDeviceGetCount", ctypes.byref(number))
-boards = [Board(i) for i in range(number.value)]
+boards = [board for board in map(Board, range(number.value)) if board.address in sys.argv]
+for board in boards:
+    board.open()
 print("gpupass-peers 1")
 for a in boards:
     for b in boards:

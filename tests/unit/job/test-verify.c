@@ -477,30 +477,29 @@ static char *peers_of(const char *json)
 		    json_string_value(json_object_get(peers, "cause")));
 }
 
-static void expect_peers(Rig *rig, const char *wanted)
+static void expect_peers(Rig *rig, bool workload, const char *wanted)
 {
 	_cleanup_free_ char *is = NULL;
 	Told told;
 
-	verify(rig, "vm42", &told);
+	verify_with(rig, "vm42", workload, &told);
 	is = peers_of(told.ended.result);
 	if (strcmp(is, wanted) != 0)
 		fail_msg("%s: %s", is, told.ended.result);
 	told_clear(&told);
 }
 
-ON_A_RIG(peer_access_is_tested_where_the_domain_is_to_have_it)
+ON_A_RIG(peer_access_is_tested_when_asked_where_the_domain_is_to_have_it)
 {
 	_cleanup_(assignments_freep) Assignments *all = NULL;
 	FakeDomain *domain = assigned(rig, "ga102-rtx-a6000");
 	const char *end;
 	char *text;
 
-	expect_peers(rig, "");
 	all = assignment_store_load(&rig->store);
 	all->items[0]->peer_access = PEER_ACCESS_ON;
 	assert_int_equal(assignment_store_save(&rig->store, all->items[0]), 0);
-	expect_peers(rig, "not-proved not-given");
+	expect_peers(rig, true, "not-proved not-given");
 	end = strstr(domain->live_xml, "</domain>");
 	text = strf("%.*s<q:override xmlns:q='http://libvirt.org/schemas/domain/qemu/1.0'>"
 		    "<q:device alias='ua-gpupass-pair0-0'><q:frontend><q:property "
@@ -511,5 +510,10 @@ ON_A_RIG(peer_access_is_tested_where_the_domain_is_to_have_it)
 		    (int)(end - domain->live_xml), domain->live_xml);
 	free(domain->live_xml);
 	domain->live_xml = text;
-	expect_peers(rig, "not-proved no-python");
+	expect_peers(rig, false, "not-proved not-asked");
+	expect_peers(rig, true, "not-proved no-python");
+	/* What an operator wrote by himself is not judged. */
+	all->items[0]->peer_access = PEER_ACCESS_OFF;
+	assert_int_equal(assignment_store_save(&rig->store, all->items[0]), 0);
+	expect_peers(rig, true, "");
 }

@@ -36,9 +36,11 @@ static VerifyReport *report_of(size_t n_bridged)
 	for (size_t i = 0; i < GPUS; i++) {
 		report->gpus[i].found = true;
 		report->gpus[i].guest.address = (Bdf){ .bus = (uint8_t)(i + 1) };
+		report->gpus[i].active = 4;
 	}
-	for (size_t i = 0; i < n_bridged; i++)
-		report->links[i].path_ab.kind = report->links[i].path_ba.kind = SMI_PATH_NVLINK;
+	for (size_t i = 0; i < report->n_links; i++)
+		report->links[i].path_ab.kind = report->links[i].path_ba.kind =
+			i < n_bridged ? SMI_PATH_NVLINK : SMI_PATH_PHB;
 	return report;
 }
 
@@ -61,7 +63,8 @@ static void hear(const char *what, const VerifyReport *report, const GuestRun *r
 		 const char *verdict, const char *words)
 {
 	bool wanted = false;
-	_cleanup_(peer_test_freep) PeerTest *test = peer_test_begin(&input, report, true, &wanted);
+	_cleanup_(peer_test_freep) PeerTest *test =
+		peer_test_begin(&input, report, true, true, &wanted);
 
 	assert_true(wanted);
 	peer_test_hear(test, &input, report, run);
@@ -90,7 +93,6 @@ TEST(it_is_proved_by_what_arrived_between_each_two)
 		{ BEGIN ALL END, 0, "proved none", "" },
 		{ BEGIN ALL END, 1, "proved none", "" },
 		{ BEGIN ALL END, 3, "not-used nvlink", "by NVLink" },
-		{ BEGIN ALL TWO(1, 9, "lost") END, 0, "proved none", "" },
 		{ BEGIN TWO(1, 2, "lost") TWO(2, 1, "ok") OTHERS END, 0, "wrong lost-writes",
 		  "between 0000:41:00.0 and 0000:61:00.0 did not arrive" },
 		{ BEGIN TWO(1, 2, "ok") TWO(2, 1, "lost") OTHERS END, 1, "wrong lost-writes",
@@ -109,6 +111,34 @@ TEST(it_is_proved_by_what_arrived_between_each_two)
 		printed(rows[i].out, rows[i].bridged, rows[i].verdict, rows[i].words);
 }
 
+TEST(writes_that_may_have_gone_by_nvlink_prove_nothing_of_pcie)
+{
+	static const struct {
+		SmiPath ab, ba;
+		unsigned active;
+		const char *verdict;
+	} rows[] = {
+		{ SMI_PATH_PHB, SMI_PATH_PHB, 4, "proved none" },
+		{ SMI_PATH_NONE, SMI_PATH_PHB, 4, "not-proved no-way" },
+		{ SMI_PATH_NONE, SMI_PATH_NONE, 4, "not-proved no-way" },
+		{ SMI_PATH_NVLINK, SMI_PATH_PHB, 4, "not-proved no-way" },
+		{ SMI_PATH_NVLINK, SMI_PATH_NVLINK, 0, "not-proved no-way" },
+		{ SMI_PATH_NVLINK, SMI_PATH_NVLINK, 4, "not-used nvlink" },
+	};
+	const GuestRun run = { .outcome = GUEST_RAN,
+			       .out = (char *)(BEGIN ALL END),
+			       .out_size = strlen(BEGIN ALL END) };
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(verify_report_freep) VerifyReport *report = report_of(GPUS);
+
+		report->links[0].path_ab.kind = rows[i].ab;
+		report->links[0].path_ba.kind = rows[i].ba;
+		report->gpus[0].active = rows[i].active;
+		hear("way", report, &run, rows[i].verdict, "");
+	}
+}
+
 TEST(what_is_not_understood_proves_nothing)
 {
 	static const char *const rows[] = {
@@ -119,6 +149,7 @@ TEST(what_is_not_understood_proves_nothing)
 		BEGIN ALL END "more\n",
 		BEGIN ALL TWO(1, 2, "ok") END,
 		BEGIN TWO(1, 1, "ok") ALL END,
+		BEGIN ALL TWO(1, 9, "lost") END,
 		BEGIN ALL "0000:01:00.0 0000:02:00.0\n" END,
 		BEGIN "0000:01:00.0  0000:02:00.0 ok\n" OTHERS END,
 		BEGIN TWO(1, 2, "OK") TWO(2, 1, "ok") OTHERS END,
@@ -143,7 +174,10 @@ TEST(a_program_that_did_not_end_well_proves_nothing)
 		{ { .outcome = GUEST_TIMEOUT }, "not-proved timeout" },
 		{ { .outcome = GUEST_TOO_MUCH }, "not-proved bad-output" },
 		{ { .outcome = GUEST_GARBLED }, "not-proved bad-output" },
-		{ { .outcome = GUEST_NOT_ASKED }, "not-proved bad-output" },
+		{ { .outcome = GUEST_NOT_ASKED }, "not-proved not-heard" },
+		{ { .outcome = GUEST_NO_AGENT }, "not-proved not-heard" },
+		{ { .outcome = GUEST_RAN, .signalled = true, .exit_code = 14 },
+		  "not-proved timeout" },
 		{ { .outcome = GUEST_RAN, .exit_code = 1 }, "not-proved program-failed" },
 		{ { .outcome = GUEST_RAN, .signalled = true }, "not-proved program-failed" },
 	};
@@ -158,31 +192,45 @@ TEST(a_program_that_did_not_end_well_proves_nothing)
 	}
 }
 
-TEST(it_is_run_only_where_the_gpus_are_known_and_have_it)
+TEST(it_is_run_only_when_asked_where_the_gpus_are_known_and_have_it)
 {
-	_cleanup_(verify_report_freep) VerifyReport *report = report_of(0);
-	_cleanup_(peer_test_freep) PeerTest *not_given = NULL, *lost = NULL;
-	_cleanup_json_ json_t *json = NULL;
-	bool wanted = true;
+	static const struct {
+		bool given, found, asked;
+		const char *verdict, *words;
+	} rows[] = {
+		{ false, true, true, "not-proved not-given", "started without" },
+		{ true, false, true, "not-proved not-run", "is not known" },
+		{ true, true, false, "not-proved not-asked", "was not asked for" },
+		{ true, true, true, "not-proved not-heard", "no answer" },
+	};
 
-	not_given = peer_test_begin(&input, report, false, &wanted);
-	assert_false(wanted);
-	expect("not given", not_given, "not-proved not-given", "started without");
-	report->gpus[1].found = false;
-	lost = peer_test_begin(&input, report, true, &wanted);
-	assert_false(wanted);
-	expect("lost", lost, "not-proved not-run", "is not known");
-	json = json_struct_write(peer_test_members, lost);
-	assert_string_equal(json_string_value(json_object_get(json, "cause")), "not-run");
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(verify_report_freep) VerifyReport *report = report_of(0);
+		_cleanup_(peer_test_freep) PeerTest *test = NULL;
+		_cleanup_json_ json_t *json = NULL;
+		bool wanted;
+
+		report->gpus[1].found = rows[i].found;
+		test = peer_test_begin(&input, report, rows[i].given, rows[i].asked, &wanted);
+		assert_int_equal(wanted, i == ELEMENTS(rows) - 1);
+		expect(rows[i].words, test, rows[i].verdict, rows[i].words);
+		json = json_struct_write(peer_test_members, test);
+		assert_string_equal(json_string_value(json_object_get(json, "cause")),
+				    peer_cause_to_string(test->cause));
+	}
 }
 
 /* It is one argument of guest-exec. */
-TEST(the_program_is_plain_text_of_a_sane_size)
+TEST(the_program_is_plain_text_of_a_sane_size_for_the_boards_of_the_group)
 {
-	const char *text = peer_test_command[2];
+	_cleanup_(verify_report_freep) VerifyReport *report = report_of(0);
+	_cleanup_strv_ char **command = peer_test_command(report);
+	const char *text = command[3];
 
-	assert_string_equal(peer_test_command[0], "python3");
-	assert_null(peer_test_command[3]);
+	assert_string_equal(command[0], "python3");
+	assert_string_equal(command[4], "0000:01:00.0");
+	assert_string_equal(command[6], "0000:03:00.0");
+	assert_null(command[7]);
 	assert_true(strlen(text) > 1000 && strlen(text) < 8192);
 	for (const char *c = text; *c; c++)
 		assert_true(*c == '\n' || (*c >= ' ' && *c < 0x7f));
