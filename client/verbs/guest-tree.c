@@ -119,7 +119,7 @@ static void add_member(const Tree *t, const char *list, const char *address)
 	if (read_place(find(device, "domains", "uuid", t->guest->domain_uuid), member) < 0)
 		treeless(t->guest,
 			 "which address the guest gives %s, is not known\n"
-			 "Remedy: that is known of what the definition of a q35 has",
+			 "Remedy: use machine type q35, and no bridges by <qemu:commandline>",
 			 address);
 	read_switches(t, device, member);
 }
@@ -157,7 +157,7 @@ static void check_switches(ExportGuest *guest)
 				treeless(guest,
 					 "the speed of the switch at %s is not known\n"
 					 "Remedy: its ports are read while a GPU below is awake: "
-					 "start the domain, and look again a minute later",
+					 "start the domain, and export again a minute later",
 					 BDF_TEXT(&one->host));
 	}
 }

@@ -19,41 +19,40 @@ const MirrorNode *mirror_tree_find(const MirrorTree *tree, const Bdf *host)
 		    : NULL;
 }
 
-/* A copy without the nodes whose number is 0. */
-static MirrorTree *copy_numbered(const MirrorTree *tree, const size_t *numbers)
+static MirrorNode *copy_node(const MirrorNode *node, const int *places, MirrorTree *part)
 {
-	MirrorTree *copy = xcalloc(1, sizeof(*copy));
-	_cleanup_free_ int *places = xcalloc(tree->n_nodes, sizeof(int));
+	MirrorNode *copy = GROW(part->nodes, part->n_nodes);
 
-	for (size_t i = 0; i < tree->n_nodes; i++) {
-		MirrorNode *node;
-
-		if (numbers[i] == 0)
-			continue;
-		places[i] = (int)copy->n_nodes;
-		node = GROW(copy->nodes, copy->n_nodes);
-		*node = tree->nodes[i];
-		if (node->parent != MIRROR_NONE)
-			node->parent = places[node->parent];
-		if (node->role == MIRROR_MEMBER)
-			node->member = (int)numbers[i] - 1;
-	}
-	copy->n_cells = tree->n_cells;
+	*copy = *node;
+	if (node->parent != MIRROR_NONE)
+		copy->parent = places[node->parent];
 	return copy;
 }
 
+/* The members come last, in the list's order: libvirt has devices in another one, by their kind. */
 MirrorTree *mirror_tree_part(const MirrorTree *tree, const Bdf *members, size_t n)
 {
-	_cleanup_free_ size_t *numbers = xcalloc(tree ? tree->n_nodes + 1 : 1, sizeof(size_t));
+	_cleanup_(mirror_tree_freep) MirrorTree *part = xcalloc(1, sizeof(*part));
+	size_t n_nodes = tree ? tree->n_nodes : 0;
+	_cleanup_free_ int *places = xcalloc(n_nodes + 1, sizeof(int)); /* first: what is needed */
+	const MirrorNode *node;
 
 	for (size_t i = 0; i < n; i++) {
-		const MirrorNode *node = mirror_tree_find(tree, &members[i]);
-
+		node = mirror_tree_find(tree, &members[i]);
 		if (!node)
 			return NULL;
-		numbers[node - tree->nodes] = i + 1;
 		for (int up = node->parent; up != MIRROR_NONE; up = tree->nodes[up].parent)
-			numbers[up] = 1;
+			places[up] = 1;
 	}
-	return tree ? copy_numbered(tree, numbers) : NULL;
+	for (size_t i = 0; i < n_nodes; i++)
+		if (places[i] > 0) {
+			places[i] = (int)part->n_nodes;
+			copy_node(&tree->nodes[i], places, part);
+		}
+	for (size_t i = 0; i < n; i++) {
+		node = mirror_tree_find(tree, &members[i]);
+		copy_node(node, places, part)->member = (int)i;
+	}
+	part->n_cells = tree ? tree->n_cells : 0;
+	return tree ? TAKE_PTR(part) : NULL;
 }

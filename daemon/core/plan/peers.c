@@ -28,23 +28,23 @@ int plan_check_hot_peers(const Planner *p)
 	if (p->request->peer_access == PEER_ACCESS_OFF || !p->live ||
 	    plan_count_hostdevs(p, true) == p->n_functions)
 		return 0;
-	return refuse(p, xstrdup("libvirt changes no device that is hotplugged"),
+	return refuse(p, xstrdup("no device that is hotplugged can have it"),
 		      xstrdup("shut it down, or assign to its definition: --config"));
 }
 
-/* PROBLEM: `what` is older than that, or its version is not known. */
-static int check_version(const Planner *p, const char *what, uint64_t is, uint64_t least)
+/* PROBLEM: `what` is older than `who` needs it, or its version is not known. */
+static int check_version(const Planner *p, const char *what, uint64_t is, const char *who,
+			 uint64_t least)
 {
 	_cleanup_free_ char *has = libvirt_version_text(is);
 	_cleanup_free_ char *needs = libvirt_version_text(least);
 
 	if (is >= least)
 		return 0;
-	return refuse(
-		p,
-		is == 0 ? strf("the version of %s is not known, and %s is needed", what, needs)
-			: strf("%s is %s, and %s is needed", what, has, needs),
-		NULL);
+	return refuse(p,
+		      is == 0 ? strf("the version of %s is not known, and %s %s", what, who, needs)
+			      : strf("%s is %s, and %s %s", what, has, who, needs),
+		      xstrdup("upgrade it, or assign without --peer-access"));
 }
 
 static int check_versions(const Planner *p)
@@ -52,10 +52,10 @@ static int check_versions(const Planner *p)
 	static const HostFacts nothing;
 	const HostFacts *host = p->facts->host ? p->facts->host : &nothing;
 	const Group *group = p->facts->group;
-	int r = check_version(p, "libvirt", host->libvirt_version, LIBVIRT_OVERRIDE);
+	int r = check_version(p, "libvirt", host->libvirt_version, "that needs", LIBVIRT_OVERRIDE);
 
 	if (r == 0 && SOME_OF(group->gpus, group->n_gpus, !board_before_turing(it->lead->device)))
-		r = check_version(p, "QEMU, for boards from Turing on,", host->hypervisor_version,
+		r = check_version(p, "QEMU", host->hypervisor_version, "boards from Turing on need",
 				  QEMU_LATER_PLACE);
 	return r;
 }
@@ -77,7 +77,7 @@ static int check_boards(const Planner *p)
 		     "reported to be lost without an error",
 		     BDF_TEXT(&gpu->lead->bdf)),
 		xstrdup("assign without it; or with --peer-access=unsafe, and trust no result "
-			"before gpupass verify says that it is proved"));
+			"before gpupass verify --workload says that it is proved"));
 }
 
 /* Until 6.19 iommufd maps no board's memory for another one (IOMMU_IOAS_MAP of a BAR fails). */
@@ -90,12 +90,14 @@ static int check_iommufd(Planner *p, const DomainXml *xml)
 		return 0;
 	if (!known || host_facts_kernel_before(host, 6, 19))
 		return refuse(
-			p, xstrdup("it passes devices by iommufd, which needs Linux 6.19 for it"),
+			p,
+			xstrdup("it passes devices by iommufd, by which boards reach each other from "
+				"Linux 6.19 on"),
 			xstrdup("take <iommufd enabled='yes'/> out of it, or assign without "
 				"--peer-access"));
 	plan_warn(p->plan,
 		  "whether this QEMU maps the boards' memory by iommufd is not known: see gpupass "
-		  "verify %s",
+		  "verify %s --workload",
 		  domain_ref_word(p->use.name, p->use.uuid));
 	return 0;
 }
@@ -117,8 +119,8 @@ int plan_check_peers(Planner *p, const DomainXml *xml)
 	if (r != 0)
 		return r;
 	plan_warn(p->plan,
-		  "peer access is written past libvirt, so %s counts as tainted; whether it works "
-		  "is proved by gpupass verify %s only",
+		  "peer access is written past libvirt, so %s counts as tainted; only gpupass "
+		  "verify %s --workload proves that it works",
 		  p->use.name, domain_ref_word(p->use.name, p->use.uuid));
 	if (p->facts->domain->active)
 		plan_warn(p->plan, "running %s gets peer access at its next start", p->use.name);

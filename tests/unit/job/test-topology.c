@@ -87,6 +87,23 @@ ON_A_RIG(it_stays_as_it_was_asked_for_and_a_release_takes_all_of_it_out)
 	rig_check_world(rig, before, "released");
 }
 
+/* libvirt has the VF, an interface, before the hostdevs. */
+TEST(a_group_with_a_vf_is_mirrored)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_new();
+	_cleanup_free_ char *before = NULL;
+
+	rig_lacks_vf(rig);
+	rig_must(rig, &PREPARE);
+	before = xstrdup(definition(rig));
+	rig_must(rig, &MIRRORED);
+	expect_recorded(rig, TOPOLOGY_MIRROR);
+	assert_true(strstr(definition(rig), "<interface") < strstr(definition(rig), "<hostdev"));
+	expect_drift(rig, NULL);
+	rig_must(rig, &RELEASE);
+	assert_true(domain_xml_equivalent(before, definition(rig)));
+}
+
 ON_A_RIG(another_topology_is_defined_in_its_place)
 {
 	_cleanup_free_ char *before = NULL, *flat = NULL;

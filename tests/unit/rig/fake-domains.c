@@ -103,7 +103,19 @@ static void add_spare_port(xmlNode *devices)
 	xml_set(port, "model", "pcie-root-port");
 }
 
-/* libvirt gives root ports an address, a chassis and a model of their own. */
+/* libvirt writes devices by kind: all interfaces before all hostdevs (virDomainDefFormat()). */
+static void sort_kinds(xmlNode *devices)
+{
+	xmlNode *first = xml_child(devices, "hostdev"), *next;
+
+	for (xmlNode *i = first ? xml_next(first) : NULL; i; i = next) {
+		next = xml_next(i);
+		if (xml_is(i, "interface"))
+			xmlAddPrevSibling(first, i);
+	}
+}
+
+/* It gives root ports an address, a chassis and a model of their own. */
 char *fake_xml_define(const char *text, bool add_port)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
@@ -117,6 +129,7 @@ char *fake_xml_define(const char *text, bool add_port)
 		if (is_root_port(i) && xml_guest_address(i, &at) < 0)
 			place_port(devices, i);
 	}
+	sort_kinds(devices);
 	return domain_xml_to_text(xml);
 }
 

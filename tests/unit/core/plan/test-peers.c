@@ -46,16 +46,16 @@ TEST(what_may_not_work_is_refused)
 {
 	HostFacts facts;
 
-	WITHOUT("an old libvirt", "libvirt is 8.1.0, and 8.2.0 is needed",
+	WITHOUT("an old libvirt", "libvirt is 8.1.0, and that needs 8.2.0",
 		ON_HOST(facts.libvirt_version = LIBVIRT_VERSION(8, 1)));
 	WITHOUT("a libvirt that is not known", "the version of libvirt is not known",
 		ON_HOST(facts.libvirt_version = 0));
 	WITHOUT("nothing is known of the host", "the version of libvirt is not known",
 		m->facts = NULL);
-	WITHOUT("an old QEMU", "QEMU, for boards from Turing on, is 8.0.0, and 8.1.0 is needed",
+	WITHOUT("an old QEMU", "QEMU is 8.0.0, and boards from Turing on need 8.1.0",
 		ON_HOST(facts.hypervisor_version = LIBVIRT_VERSION(8, 0)));
 	WITHOUT("a QEMU that is not known",
-		"the version of QEMU, for boards from Turing on, is not known",
+		"the version of QEMU is not known, and boards from Turing on need 8.1.0",
 		ON_HOST(facts.hypervisor_version = 0));
 	WITHOUT("hidden KVM", "hides KVM from its guest",
 		model_edit(&m->config_xml, NULL, "<acpi/>",
@@ -68,11 +68,11 @@ TEST(what_may_not_work_is_refused)
 		"vm42 cannot have peer access over PCIe", "or not known", "--peer-access=unsafe",
 		PEERS(device(m, 0x3fff)));
 	REFUSED("iommufd on an older kernel", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-		"vm42 cannot have peer access over PCIe", "needs Linux 6.19", "<iommufd",
+		"vm42 cannot have peer access over PCIe", "Linux 6.19", "<iommufd",
 		PEERS(ON_HOST(facts.kernel_minor = 18),
 		      model_edit(&m->config_xml, NULL, "<os>", "<iommufd enabled='yes'/><os>")));
 	REFUSED("iommufd on a kernel that is not known", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-		"vm42 cannot have peer access over PCIe", "needs Linux 6.19", "<iommufd",
+		"vm42 cannot have peer access over PCIe", "Linux 6.19", "<iommufd",
 		PEERS(ON_HOST(facts.kernel_major = 0),
 		      model_edit(&m->config_xml, NULL, "<os>", "<iommufd enabled='yes'/><os>")));
 	WITHOUT("one board", "pair0 is one board",
