@@ -139,13 +139,16 @@ static int check_nodes(const Builder *b)
 	PcieDistance from = b->guest.n_cells > 1 ? PCIE_NODE : PCIE_SYS;
 	PcieDistance unnamed = b->facts->n_nodes == 1 ? from : PCIE_NODE;
 
-	for (size_t i = 0; i < b->facts->n_members; i++) {
-		int node = b->facts->members[i]->numa_node;
+	/* First what no cell would help. */
+	for (int named = 0; named < 2; named++)
+		for (size_t i = 0; i < b->facts->n_members; i++) {
+			int node = b->facts->members[i]->numa_node;
 
-		if (mirror_guest_cell(&b->guest, node) == MIRROR_NONE &&
-		    needs_node(b, i, node == NUMA_NODE_NONE ? unnamed : from))
-			return refuse_cell(b, b->facts->members[i]);
-	}
+			if ((node != NUMA_NODE_NONE) == named &&
+			    mirror_guest_cell(&b->guest, node) == MIRROR_NONE &&
+			    needs_node(b, i, named ? from : unnamed))
+				return refuse_cell(b, b->facts->members[i]);
+		}
 	return 0;
 }
 
