@@ -32,19 +32,15 @@ int plan_check_hot_peers(const Planner *p)
 		      xstrdup("shut it down, or assign to its definition: --config"));
 }
 
-/* PROBLEM: `what` is older than `who` needs it, or its version is not known. */
-static int check_version(const Planner *p, const char *what, uint64_t is, const char *who,
-			 uint64_t least)
+char *plan_old_version(const char *what, uint64_t is, const char *who, uint64_t least)
 {
 	_cleanup_free_ char *has = libvirt_version_text(is);
 	_cleanup_free_ char *needs = libvirt_version_text(least);
 
 	if (is >= least)
-		return 0;
-	return refuse(p,
-		      is == 0 ? strf("the version of %s is not known, and %s %s", what, who, needs)
-			      : strf("%s is %s, and %s %s", what, has, who, needs),
-		      xstrdup("upgrade it, or assign without --peer-access"));
+		return NULL;
+	return is == 0 ? strf("the version of %s is not known, and %s %s", what, who, needs)
+		       : strf("%s is %s, and %s %s", what, has, who, needs);
 }
 
 static int check_versions(const Planner *p)
@@ -52,12 +48,13 @@ static int check_versions(const Planner *p)
 	static const HostFacts nothing;
 	const HostFacts *host = p->facts->host ? p->facts->host : &nothing;
 	const Group *group = p->facts->group;
-	int r = check_version(p, "libvirt", host->libvirt_version, "that needs", LIBVIRT_OVERRIDE);
+	char *old =
+		plan_old_version("libvirt", host->libvirt_version, "that needs", LIBVIRT_OVERRIDE);
 
-	if (r == 0 && SOME_OF(group->gpus, group->n_gpus, !board_before_turing(it->lead->device)))
-		r = check_version(p, "QEMU", host->hypervisor_version, "boards from Turing on need",
-				  QEMU_LATER_PLACE);
-	return r;
+	if (!old && SOME_OF(group->gpus, group->n_gpus, !board_before_turing(it->lead->device)))
+		old = plan_old_version("QEMU", host->hypervisor_version,
+				       "boards from Turing on need", QEMU_LATER_PLACE);
+	return old ? refuse(p, old, xstrdup("upgrade it, or assign without --peer-access")) : 0;
 }
 
 /* NVIDIA/nccl issue 2335: between two RTX 3090 writes never arrived, and no error was told. */

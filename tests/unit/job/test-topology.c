@@ -312,5 +312,6 @@ ON_A_RIG(a_definition_that_lacks_the_tree_is_no_success)
 	rig_at(rig, FAKE_GET, 4, move_a_member);
 	rig_try(rig, &MIRRORED);
 	assert_int_equal(rig->last.state, JOB_FAILED);
-	assert_non_null(strstr(rig->last.message, "does not have the tree"));
+	assert_non_null(
+		strstr(rig->last.message, "does not have 0000:41:00.0 where it was defined"));
 }
