@@ -89,6 +89,11 @@ void drift_about_lacking(DriftSubject *s, bool live)
 	}
 }
 
+static const char *until_next_start(DriftHeld held)
+{
+	return held.live > 0 ? "; its guest keeps what it started with" : "";
+}
+
 /*
  * What --fit=apply and --numa=apply wrote is noted in our mark. If the definition has lost the
  * mark, reconcile writes it again.
@@ -122,7 +127,7 @@ static void drift_check_vfs(DriftSubject *s, DriftHeld held)
 			  strf("the definition of %s does not have %s as an interface with MAC "
 			       "%s and VLAN %u (0: none)%s",
 			       s->domain->name, BDF_TEXT(vf), mac, s->group->vlan,
-			       held.live > 0 ? "; its guest keeps what it started with" : ""),
+			       until_next_start(held)),
 			  NULL);
 	}
 }
@@ -144,14 +149,12 @@ static void drift_check_topology(DriftSubject *s, DriftHeld held)
 		drift_add(s, DRIFT_EDITED, DRIFT_REPAIR_DEFINE,
 			  strf("the definition of %s does not have it with the topology %s: %s%s",
 			       s->domain->name, topology_to_string(topology), flaw,
-			       held.live > 0 ? "; its guest keeps what it started with" : ""),
+			       until_next_start(held)),
 			  NULL);
 }
 
 static void drift_check_peers(DriftSubject *s, DriftHeld held)
 {
-	const char *end = held.live > 0 ? "; its guest keeps what it started with" : "";
-
 	if (!s->group || !s->record || s->record->peer_access == PEER_ACCESS_OFF)
 		return;
 	EACH_OF (Gpu, gpu, s->group->gpus, s->group->n_gpus) {
@@ -163,7 +166,7 @@ static void drift_check_peers(DriftSubject *s, DriftHeld held)
 		drift_add(s, DRIFT_EDITED, DRIFT_REPAIR_DEFINE,
 			  strf("the definition of %s does not give %s the peer access that its "
 			       "assignment has%s",
-			       s->domain->name, BDF_TEXT(&gpu->lead->bdf), end),
+			       s->domain->name, BDF_TEXT(&gpu->lead->bdf), until_next_start(held)),
 			  NULL);
 	}
 }

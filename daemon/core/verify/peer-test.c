@@ -13,13 +13,11 @@ static const char program[] =
 /* What the kernel calls SIGALRM: the program lets it end itself, since an agent ends nothing. */
 #define SIGNAL_ALARM 14
 
-/* As texts of report.c: %4$s is two boards, or what a program said. What else is not proved. */
+/* As texts of report.c: %4$s is two boards, or what a program said. */
 static const struct {
 	const char *reason;
 	const char *remedy;
-	PeerVerdict verdict;
 } texts[PEER_CAUSE_MAX_] = {
-	[PEERS_NOTHING] = { .verdict = PEERS_PROVED },
 	[PEERS_NOT_GIVEN] = { "running %3$s was started without peer access for all of %2$s",
 			      "shut it down and start it again: virsh shutdown %1$s; virsh start "
 			      "%1$s; see also gpupass doctor %1$s" },
@@ -49,19 +47,20 @@ static const struct {
 	[PEERS_NO_ACCESS] = { "the guest's driver grants none between %4$s",
 			      "see in the guest: nvidia-smi topo -p2p r; on the host: gpupass doctor "
 			      "%1$s" },
-	[PEERS_NVLINK] = { "all GPUs of %2$s reach each other by NVLink, and need no PCIe", NULL,
-			   PEERS_NOT_USED },
+	[PEERS_NVLINK] = { "all GPUs of %2$s reach each other by NVLink, and need no PCIe", NULL },
 	[PEERS_NO_WAY] = { "what was written arrived; whether by PCIe or by NVLink is not known",
 			   "see in the guest: nvidia-smi topo -m" },
 	[PEERS_LOST] = { "what was written between %4$s did not arrive",
 			 "trust nothing that used peer access; release %2$s and assign it without "
-			 "--peer-access",
-			 PEERS_WRONG },
+			 "--peer-access" },
 };
 
 static void settle(PeerTest *test, const VerifyInput *input, PeerCause cause, const char *what)
 {
-	test->verdict = texts[cause].verdict;
+	test->verdict = cause == PEERS_NOTHING	? PEERS_PROVED
+			: cause == PEERS_NVLINK ? PEERS_NOT_USED
+			: cause == PEERS_LOST	? PEERS_WRONG
+						: PEERS_NOT_PROVED;
 	test->cause = cause;
 	free(test->reason);
 	free(test->remedy);
