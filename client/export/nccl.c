@@ -2,7 +2,7 @@
 /*
  * NCCL's file of a guest's topology, by the rules of its reader: src/graph/xml.cc of NVIDIA/nccl.
  * One blank between attributes, no tabs, no declaration of XML. What is left out NCCL finds in the
- * guest, such as the links between GPUs, and of a NIC the speed of its link.
+ * guest, such as the links between GPUs, and speeds that the host does not know.
  */
 #include "base/text.h"
 #include "export/export.h"
