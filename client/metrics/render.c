@@ -216,11 +216,9 @@ static void render_group_counts(MetricsWriter *w, const World *world)
 	metrics_family(w, METRIC_GROUPS);
 	for (size_t i = 0; i < world->n_groups; i++) {
 		const char *model = world->groups[i].model;
-		bool first = true;
+		bool again = SOME(world->groups, i, strcmp(it->model, model) == 0);
 
-		for (size_t k = 0; k < i && first; k++)
-			first = strcmp(world->groups[k].model, model) != 0;
-		for (size_t s = 0; first && s < GROUP_STATE_MAX_; s++)
+		for (size_t s = 0; !again && s < GROUP_STATE_MAX_; s++)
 			metrics_sample(w, count_groups(world, model, states[s]),
 				       LABELS({ "state", states[s] }, { "model", model }));
 	}
@@ -337,10 +335,8 @@ static bool same_work(const Job *a, const Job *b)
 /* true: no open job before it in the list has the same operation and group. */
 static bool is_first(const World *world, const Job *job)
 {
-	for (const Job *other = world->jobs; other < job; other++)
-		if (!job_is_over(other) && same_work(other, job))
-			return false;
-	return true;
+	return !SOME(world->jobs, (size_t)(job - world->jobs),
+		     !job_is_over(it) && same_work(it, job));
 }
 
 static uint64_t oldest(const World *world, const Job *like)
@@ -408,36 +404,29 @@ static void histogram(MetricsWriter *w, const json_t *document, const json_t *du
 				  label, value);
 }
 
+/* Of each item of a list, which has a member of the label's name. */
+static void render_durations(MetricsWriter *w, MetricFamily family, const char *label,
+			     const json_t *document, const char *list)
+{
+	const json_t *item;
+
+	metrics_family(w, family);
+	JSON_EACH (item, document, list)
+		histogram(w, document, json_object_get(item, "duration"), label,
+			  json_text_of(item, label));
+}
+
 static void render_jobs(MetricsWriter *w, const json_t *document)
 {
-	const json_t *jobs = json_object_get(document, "jobs"), *job, *n;
-	json_t *results;
+	const json_t *job, *n;
 	const char *result;
-	size_t i;
 
 	metrics_family(w, METRIC_JOBS);
-	json_array_foreach (jobs, i, job) {
-		results = json_object_get(job, "results");
-		json_object_foreach (results, result, n)
+	JSON_EACH (job, document, "jobs")
+		json_object_foreach (json_object_get(job, "results"), result, n)
 			metrics_sample(w, to_number(n),
 				       LABELS({ "operation", json_text_of(job, "operation") },
 					      { "result", result }));
-	}
-	metrics_family(w, METRIC_JOB_DURATION);
-	json_array_foreach (jobs, i, job)
-		histogram(w, document, json_object_get(job, "duration"), "operation",
-			  json_text_of(job, "operation"));
-}
-
-static void render_steps(MetricsWriter *w, const json_t *document)
-{
-	const json_t *steps = json_object_get(document, "steps"), *step;
-	size_t i;
-
-	metrics_family(w, METRIC_STEP_DURATION);
-	json_array_foreach (steps, i, step)
-		histogram(w, document, json_object_get(step, "duration"), "step",
-			  json_text_of(step, "step"));
 }
 
 /* One sample for each member of an object of numbers. */
@@ -454,22 +443,13 @@ static void render_object(MetricsWriter *w, MetricFamily family, const char *lab
 
 static void render_resets(MetricsWriter *w, const json_t *document)
 {
-	const json_t *resets = json_object_get(document, "resets"), *reset;
-	size_t i;
+	const json_t *reset;
 
 	metrics_family(w, METRIC_RESETS);
-	json_array_foreach (resets, i, reset)
+	JSON_EACH (reset, document, "resets")
 		metrics_sample(w, number_of(reset, "count"),
 			       LABELS({ "method", json_text_of(reset, "method") },
 				      { "result", json_text_of(reset, "result") }));
-}
-
-static void render_audit(MetricsWriter *w, const json_t *document)
-{
-	const json_t *audit = json_object_get(document, "audit");
-
-	plain(w, METRIC_AUDIT_WRITABLE, json_is_set(audit, "writable"));
-	plain(w, METRIC_AUDIT_LOST, number_of(audit, "lost"));
 }
 
 static void render_counts(MetricsWriter *w, const json_t *document)
@@ -480,13 +460,16 @@ static void render_counts(MetricsWriter *w, const json_t *document)
 		METRIC_QUARANTINES_LIFTED, METRIC_DRIFT_FOUND,	METRIC_DRIFT_GONE,
 		METRIC_FOREIGN_FOUND,	   METRIC_FOREIGN_GONE,
 	};
+	const json_t *audit = json_object_get(document, "audit");
 
 	for (size_t i = 0; i < ELEMENTS(plain_counts); i++)
 		plain(w, plain_counts[i],
 		      number_of(document, families[plain_counts[i]].name + strlen("gpupass_")));
-	render_audit(w, document);
+	plain(w, METRIC_AUDIT_WRITABLE, json_is_set(audit, "writable"));
+	plain(w, METRIC_AUDIT_LOST, number_of(audit, "lost"));
 	render_jobs(w, document);
-	render_steps(w, document);
+	render_durations(w, METRIC_JOB_DURATION, "operation", document, "jobs");
+	render_durations(w, METRIC_STEP_DURATION, "step", document, "steps");
 	render_object(w, METRIC_FAILURES, "error", document, "failures");
 	render_resets(w, document);
 	render_object(w, METRIC_RECOVERED, "outcome", document, "recovered");
