@@ -113,31 +113,6 @@ static void metrics_sample_usec(MetricsWriter *w, uint64_t usec, const MetricLab
 	write_usec(w, usec);
 }
 
-/* counts has one more than bounds, those above all of them; it is not cumulative. */
-static void metrics_histogram(MetricsWriter *w, const uint64_t *bounds_usec, const uint64_t *counts,
-			      size_t n_bounds, uint64_t sum_usec, const char *label,
-			      const char *value)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < n_bounds; i++) {
-		/* OpenMetrics wants the point in 1.0, and 0.25 without more digits. */
-		_cleanup_free_ char *le = strf("%g%s", (double)bounds_usec[i] / USEC_PER_SEC,
-					       bounds_usec[i] % USEC_PER_SEC == 0 ? ".0" : "");
-
-		n += counts[i];
-		begin_sample(w, "_bucket", LABELS({ label, value }, { "le", le }));
-		fprintf(w->f, "%" PRIu64 "\n", n);
-	}
-	n += counts[n_bounds];
-	begin_sample(w, "_bucket", LABELS({ label, value }, { "le", "+Inf" }));
-	fprintf(w->f, "%" PRIu64 "\n", n);
-	begin_sample(w, "_sum", LABELS({ label, value }));
-	write_usec(w, sum_usec);
-	begin_sample(w, "_count", LABELS({ label, value }));
-	fprintf(w->f, "%" PRIu64 "\n", n);
-}
-
 /* ---- what is written ---- */
 
 #define X(enumerator, name) [enumerator] = (name),
@@ -145,9 +120,6 @@ static const char *const states[] = { GPUPASS_GROUP_STATES(X) };
 static const char *const healths[] = { GPUPASS_HEALTHS(X) };
 static const char *const verdicts[] = { GPUPASS_VERDICTS(X) };
 #undef X
-
-/* More bounds than any daemon has. */
-#define BOUNDS_MAX 64
 
 static uint64_t to_number(const json_t *value)
 {
@@ -371,37 +343,39 @@ static void render_open_jobs(MetricsWriter *w, const World *world)
 
 /* ---- what the daemon counted ---- */
 
-/* A document whose lists do not fit together has no histograms. */
-static bool read_bounds(const json_t *document, uint64_t *ret, size_t *ret_n)
-{
-	const json_t *bounds = json_object_get(document, "bounds_usec"), *bound;
-	size_t i;
-
-	if (json_array_size(bounds) > BOUNDS_MAX)
-		return false;
-	json_array_foreach (bounds, i, bound)
-		ret[i] = to_number(bound);
-	*ret_n = json_array_size(bounds);
-	return true;
-}
-
-/* What has not happened yet has no histogram, so that a host has few series. */
+/*
+ * counts has one more than bounds, those above all of them; it is not cumulative. A document whose
+ * lists do not fit together has no histograms. What has not happened yet has none, either, so that
+ * a host has few series.
+ */
 static void histogram(MetricsWriter *w, const json_t *document, const json_t *duration,
 		      const char *label, const char *value)
 {
-	const json_t *list = json_object_get(duration, "counts"), *count;
-	uint64_t bounds[BOUNDS_MAX] = { 0 }, counts[BOUNDS_MAX + 1] = { 0 }, n = 0;
-	size_t i, n_bounds;
+	const json_t *bounds = json_object_get(document, "bounds_usec"), *count;
+	const json_t *counts = json_object_get(duration, "counts");
+	size_t i, n_bounds = json_array_size(bounds);
+	uint64_t n = 0, all = 0;
 
-	if (!read_bounds(document, bounds, &n_bounds) || json_array_size(list) != n_bounds + 1)
+	json_array_foreach (counts, i, count)
+		all += to_number(count);
+	if (json_array_size(counts) != n_bounds + 1 || all == 0)
 		return;
-	json_array_foreach (list, i, count) {
-		counts[i] = to_number(count);
-		n += counts[i];
+	json_array_foreach (counts, i, count) {
+		uint64_t bound = to_number(json_array_get(bounds, i));
+		/* OpenMetrics wants the point in 1.0, and 0.25 without more digits. */
+		_cleanup_free_ char *le = i == n_bounds
+						  ? xstrdup("+Inf")
+						  : strf("%g%s", (double)bound / USEC_PER_SEC,
+							 bound % USEC_PER_SEC == 0 ? ".0" : "");
+
+		n += to_number(count);
+		begin_sample(w, "_bucket", LABELS({ label, value }, { "le", le }));
+		fprintf(w->f, "%" PRIu64 "\n", n);
 	}
-	if (n > 0)
-		metrics_histogram(w, bounds, counts, n_bounds, number_of(duration, "sum_usec"),
-				  label, value);
+	begin_sample(w, "_sum", LABELS({ label, value }));
+	write_usec(w, number_of(duration, "sum_usec"));
+	begin_sample(w, "_count", LABELS({ label, value }));
+	fprintf(w->f, "%" PRIu64 "\n", n);
 }
 
 /* Of each item of a list, which has a member of the label's name. */

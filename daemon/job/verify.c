@@ -425,7 +425,7 @@ int verification_run(const JobPlace *place, const JobRequest *request, Verificat
 		v->report, &v->input, v->found->domain->uuid, v->asked_usec,
 		v->guest_report ? guest_report_to_json(v->guest_report) : NULL,
 		v->topology ? json_struct_write(guest_topology_members, v->topology) : NULL,
-		v->workload ? workload_to_json(v->workload, v->report) : NULL,
+		v->workload ? json_struct_write(workload_members, v->workload) : NULL,
 		v->peers ? json_struct_write(peer_test_members, v->peers) : NULL);
 	return 0;
 }
