@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/mirror/guest.h"
 
+#include <ctype.h>
+
 #include "core/pci/host-facts.h"
 #include "util/grow.h"
 #include "util/text.h"
@@ -50,15 +52,14 @@ static const char *machine_of(const DomainXml *xml)
 		xml_attribute(xml_child(xml_child(xml->root, "os"), "type"), "machine"));
 }
 
-/* A device with an address on pcie.0 may be one of QEMU that libvirt does not know of. */
-static bool adds_expander(const DomainXml *xml)
+/* pxb, pxb-pcie, pxb-cxl, also in JSON; not the letters of another word: bootfile=pxboot.0 */
+static bool names_expander(const char *argument)
 {
-	const xmlNode *line = xml_child_of(xml->root, QEMU_NAMESPACE, "commandline");
+	const char *at = strstr(argument, "pxb");
 
-	for (xmlNode *i = xml_first(line); i; i = xml_next(i))
-		if (strstr(str_or_empty(xml_attribute(i, "value")), "pxb"))
-			return true;
-	return false;
+	while (at && isalnum((unsigned char)at[strlen("pxb")]))
+		at = strstr(at + 1, "pxb");
+	return at;
 }
 
 static int check_kind(const DomainXml *xml, Problem **ret_problem)
@@ -76,7 +77,7 @@ static int check_kind(const DomainXml *xml, Problem **ret_problem)
 			ret_problem,
 			.cause = xstrdup("it has no ACPI, by which a guest finds expanders"),
 			.remedy = xstrdup("add <acpi/> to its <features>, " MIRROR_OR_FLAT));
-	if (adds_expander(xml))
+	if (xml_some_argument(xml, names_expander))
 		return mirror_refuse(
 			ret_problem,
 			.cause = xstrdup("its <qemu:commandline> adds an expander past libvirt, so "
@@ -134,11 +135,15 @@ static int read_controllers(const DomainXml *xml, MirrorGuest *guest, Problem **
 	return r;
 }
 
-/* The only node that the text names; MIRROR_NONE: it names none, or several. */
-static int only_node(const char *nodeset)
+/* The only node of all memory; MIRROR_NONE: there is none. Other modes only prefer what they name. */
+static int only_node(const xmlNode *memory)
 {
+	const char *nodeset = xml_attribute(memory, "nodeset"),
+		   *mode = xml_attribute(memory, "mode");
 	CpuSet set;
 
+	if (mode && !str_equal(mode, "strict") && !str_equal(mode, "restrictive"))
+		return MIRROR_NONE;
 	if (!nodeset || cpu_set_parse(nodeset, &set) < 0 || cpu_set_count(&set) != 1)
 		return MIRROR_NONE;
 	for (int node = 0; node < HOST_CPUS_MAX; node++)
@@ -156,8 +161,8 @@ static int node_of_cell(const DomainXml *xml, unsigned id)
 	for (xmlNode *i = xml_first(tune); i; i = xml_next(i))
 		if (xml_is(i, "memnode") && xml_number(i, "cellid", UINT16_MAX, &of) == 0 &&
 		    of == id)
-			return only_node(xml_attribute(i, "nodeset"));
-	return only_node(xml_attribute(xml_child(tune, "memory"), "nodeset"));
+			return only_node(i);
+	return only_node(xml_child(tune, "memory"));
 }
 
 static void read_cells(const DomainXml *xml, MirrorGuest *guest)

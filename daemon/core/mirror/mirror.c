@@ -181,17 +181,22 @@ static size_t count(const MirrorTree *tree, MirrorRole role)
 	return n;
 }
 
+/* A group that leaves before others leaves them its controllers, as long as they are there. */
+#define RELEASE_ALL "release the domain's groups and assign them anew, "
+
 static int check_room(const Builder *b, unsigned needed)
 {
 	const MirrorGuest *guest = &b->guest;
+	size_t chassis = COUNT(guest->chassis, MIRROR_BUSES, !*it);
 
-	if (guest->index + needed > MIRROR_BUSES)
+	if (guest->index + needed > MIRROR_BUSES || chassis < needed)
 		return mirror_refuse(
 			b->ret_problem,
 			.cause = strf("the tree has %u controllers, and of 256 indices those from "
-				      "%u on are free",
-				      needed, guest->index),
-			.remedy = xstrdup("remove unused PCI controllers, " MIRROR_OR_FLAT));
+				      "%u on are free, of 256 chassis %zu are free",
+				      needed, guest->index, chassis),
+			.remedy = xstrdup(RELEASE_ALL
+					  "remove unused PCI controllers, " MIRROR_OR_FLAT));
 	if (guest->floor + needed > guest->ceiling)
 		return mirror_refuse(
 			b->ret_problem,
@@ -202,7 +207,8 @@ static int check_room(const Builder *b, unsigned needed)
 				      guest->ceiling > guest->floor ? guest->ceiling - guest->floor
 								    : 0,
 				      guest->floor, guest->ceiling - 1),
-			.remedy = xstrdup("remove unused PCI controllers, give its expanders "
+			.remedy = xstrdup(RELEASE_ALL
+					  "remove unused PCI controllers, give its expanders "
 					  "a higher busNr, " MIRROR_OR_FLAT));
 	return 0;
 }
@@ -259,8 +265,9 @@ static int number_node(Builder *b, size_t i, unsigned index, unsigned bus_nr)
 					       .cause = strf("%zu expanders are needed, and "
 							     "pcie.0 has too few free slots",
 							     count(tree, MIRROR_EXPANDER)),
-					       .remedy = xstrdup(
-						       "remove devices from it, " MIRROR_OR_FLAT));
+					       .remedy = xstrdup(RELEASE_ALL
+								 "remove devices "
+								 "from it, " MIRROR_OR_FLAT));
 	}
 	node->bus = parent->index;
 	if (node->role != MIRROR_MEMBER)
@@ -402,6 +409,11 @@ static bool may_stand(const MirrorTree *tree, size_t i)
 	}
 }
 
+static bool has_cell(const MirrorGuest *guest, int cell)
+{
+	return cell == MIRROR_NONE || SOME(guest->cells, guest->n_cells, (int)it->id == cell);
+}
+
 int mirror_number(MirrorTree *tree, const DomainXml *xml, Problem **ret_problem)
 {
 	Builder b = { .tree = tree, .ret_problem = ret_problem };
@@ -413,6 +425,9 @@ int mirror_number(MirrorTree *tree, const DomainXml *xml, Problem **ret_problem)
 					     .cause = xstrdup("the tree was edited by hand"),
 					     .remedy = xstrdup("assign with --topology=flat"));
 	r = mirror_guest_read(xml, &b.guest, ret_problem);
+	if (r == 0 && SOME(tree->nodes, tree->n_nodes, !has_cell(&b.guest, it->cell)))
+		r = mirror_refuse(ret_problem, .cause = xstrdup("a cell of the tree is gone"),
+				  .remedy = xstrdup("assign with --topology=flat"));
 	if (r == 0)
 		r = number(&b);
 	mirror_guest_clear(&b.guest);
