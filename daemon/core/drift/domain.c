@@ -151,20 +151,25 @@ static void drift_check_topology(DriftSubject *s, DriftHeld held)
 static void drift_check_peers(DriftSubject *s, DriftHeld held)
 {
 	const char *end = held.live > 0 ? "; its guest keeps what it started with" : "";
+	bool wanted = s->record && s->record->peer_access != PEER_ACCESS_OFF;
 
-	if (!s->group || !s->record || s->record->peer_access == PEER_ACCESS_OFF)
+	if (!s->group || !s->record)
 		return;
 	EACH_OF (Gpu, gpu, s->group->gpus, s->group->n_gpus) {
 		const DomainHostdev *hostdev = domain_use_hostdev(s->domain, &gpu->lead->bdf);
 
-		if (!hostdev || hostdev->clique)
+		if (!hostdev || hostdev->clique == wanted)
 			continue;
 		drift_about(s, &gpu->lead->bdf);
-		drift_add(s, DRIFT_EDITED, DRIFT_REPAIR_DEFINE,
-			  strf("the definition of %s does not give %s the peer access that its "
-			       "assignment has%s",
-			       s->domain->name, BDF_TEXT(&gpu->lead->bdf), end),
-			  NULL);
+		drift_add(s, DRIFT_EDITED, wanted ? DRIFT_REPAIR_DEFINE : DRIFT_REPAIR_NONE,
+			  strf("the definition of %s %s %s the peer access that its assignment "
+			       "%s%s",
+			       s->domain->name, wanted ? "does not give" : "gives",
+			       BDF_TEXT(&gpu->lead->bdf), wanted ? "has" : "does not have", end),
+			  wanted ? NULL
+				 : strf("take that <qemu:override> out (virsh edit %s), or assign "
+					"with --peer-access",
+					domain_ref_word(s->domain->name, s->domain->uuid)));
 	}
 }
 

@@ -15,17 +15,26 @@
 #define LIBVIRT_OVERRIDE LIBVIRT_VERSION(8, 2)
 #define QEMU_LATER_PLACE LIBVIRT_VERSION(8, 1)
 
+/* What an assignment has is not taken from it by another one. */
+static char *without(const Planner *p)
+{
+	if (p->request->peer_access != PEER_ACCESS_OFF &&
+	    !(p->record && p->record->peer_access != PEER_ACCESS_OFF))
+		return xstrdup("assign without --peer-access");
+	return strf("gpupass release %s, then assign anew without it",
+		    domain_ref_word(p->use.name, p->use.uuid));
+}
+
 static int refuse(const Planner *p, char *cause, char *remedy)
 {
 	return problem_refuse(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 			      .reason = strf("%s cannot have peer access over PCIe", p->use.name),
-			      .cause = cause,
-			      .remedy = remedy ? remedy : xstrdup("assign without --peer-access"));
+			      .cause = cause, .remedy = remedy ? remedy : without(p));
 }
 
 int plan_check_hot_peers(const Planner *p)
 {
-	if (p->request->peer_access == PEER_ACCESS_OFF || !p->live ||
+	if (p->peer_access == PEER_ACCESS_OFF || !p->live ||
 	    plan_count_hostdevs(p, true) == p->n_functions)
 		return 0;
 	return refuse(p, xstrdup("libvirt changes no device that is hotplugged"),
@@ -47,17 +56,29 @@ static int check_version(const Planner *p, const char *what, uint64_t is, uint64
 		NULL);
 }
 
-static int check_versions(const Planner *p)
+static bool has_clique(const Planner *p, const PciFunction *function)
+{
+	const DomainHostdev *hostdev = domain_use_hostdev(&p->use, &function->bdf);
+
+	return hostdev && hostdev->config && hostdev->clique;
+}
+
+static int check_versions(const Planner *p, const DomainXml *xml)
 {
 	static const HostFacts nothing;
 	const HostFacts *host = p->facts->host ? p->facts->host : &nothing;
 	const Group *group = p->facts->group;
+	_cleanup_free_ char *emulator = domain_xml_own_emulator(xml);
 	int r = check_version(p, "libvirt", host->libvirt_version, LIBVIRT_OVERRIDE);
 
-	if (r == 0 && SOME_OF(group->gpus, group->n_gpus, !board_before_turing(it->lead->device)))
-		r = check_version(p, "QEMU, for boards from Turing on,", host->hypervisor_version,
-				  QEMU_LATER_PLACE);
-	return r;
+	if (r != 0 || EVERY_OF(group->gpus, group->n_gpus, board_before_turing(it->lead->device)))
+		return r;
+	/* libvirt tells the version of the one that it takes itself. */
+	if (emulator)
+		return refuse(p, strf("the version of its <emulator> %s is not known", emulator),
+			      NULL);
+	return check_version(p, "QEMU, for boards from Turing on,", host->hypervisor_version,
+			     QEMU_LATER_PLACE);
 }
 
 /* NVIDIA/nccl issue 2335: between two RTX 3090 writes never arrived, and no error was told. */
@@ -80,24 +101,20 @@ static int check_boards(const Planner *p)
 			"before gpupass verify says that it is proved"));
 }
 
-/* Until 6.19 iommufd maps no board's memory for another one (IOMMU_IOAS_MAP of a BAR fails). */
-static int check_iommufd(Planner *p, const DomainXml *xml)
+/* Nobody asked for it, so somebody else wrote it, and it is not ours to take away. */
+static int check_none(const Planner *p)
 {
-	const HostFacts *host = p->facts->host;
-	bool known = host && host->kernel_major > 0;
+	const PciFunction *f = FIND_OF(p->functions, p->n_functions, has_clique(p, it));
 
-	if (!domain_xml_has_iommufd(xml))
+	if (!f)
 		return 0;
-	if (!known || host_facts_kernel_before(host, 6, 19))
-		return refuse(
-			p, xstrdup("it passes devices by iommufd, which needs Linux 6.19 for it"),
-			xstrdup("take <iommufd enabled='yes'/> out of it, or assign without "
-				"--peer-access"));
-	plan_warn(p->plan,
-		  "whether this QEMU maps the boards' memory by iommufd is not known: see gpupass "
-		  "verify %s",
-		  domain_ref_word(p->use.name, p->use.uuid));
-	return 0;
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		.reason = strf("%s gives %s peer access over PCIe", p->use.name, BDF_TEXT(&f->bdf)),
+		.cause = xstrdup("no assignment has it, and the new definition would lack it"),
+		.remedy = strf("take that <qemu:override> out (virsh edit %s), or assign with "
+			       "--peer-access",
+			       domain_ref_word(p->use.name, p->use.uuid)));
 }
 
 int plan_check_peers(Planner *p, const DomainXml *xml)
@@ -106,14 +123,19 @@ int plan_check_peers(Planner *p, const DomainXml *xml)
 	int r;
 
 	if (p->peer_access == PEER_ACCESS_OFF)
-		return 0;
+		return check_none(p);
 	r = check_boards(p);
 	if (r == 0)
-		r = check_versions(p);
+		r = check_versions(p, xml);
 	if (r == 0 && hides)
 		r = refuse(p, strf("%s, so NVIDIA's driver there would not grant it", hides), NULL);
-	if (r == 0)
-		r = check_iommufd(p, xml);
+	/* iommufd maps no board's memory for another one but by a dma-buf: Linux 6.19, and QEMU. */
+	if (r == 0 && domain_xml_has_iommufd(xml))
+		r = refuse(p,
+			   xstrdup("whether this QEMU maps the boards' memory by iommufd is not "
+				   "known"),
+			   xstrdup("take <iommufd enabled='yes'/> out of it, or assign without "
+				   "--peer-access"));
 	if (r != 0)
 		return r;
 	plan_warn(p->plan,

@@ -113,9 +113,9 @@ int plan_check_mirror(const Planner *p);
 /* mirror.c: makes the tree, if it is asked for, of the XML without the group of `n` members. */
 int plan_mirror(Planner *p, const DomainXml *xml, size_t n);
 
-/* peers.c: refuses peer access that is asked for and that a running domain cannot get. */
+/* peers.c: refuses peer access that a running domain cannot get. */
 int plan_check_hot_peers(const Planner *p);
-/* peers.c: refuses peer access over PCIe, where it is wanted, if it may not work. */
+/* peers.c: refuses peer access over PCIe that may not work, or that is there unasked. */
 int plan_check_peers(Planner *p, const DomainXml *xml);
 
 /* fit.c: writes what --numa=apply and --fit=apply ask for. */
