@@ -124,7 +124,7 @@ static void add_member(const Tree *t, const json_t *device)
 	if (read_place(find(device, "domains", "uuid", t->guest->domain_uuid), member) < 0)
 		treeless(t->guest,
 			 "which address the guest gives %s, is not known\n"
-			 "Remedy: that is known of what the definition of a q35 has",
+			 "Remedy: use machine type q35, and no bridges by <qemu:commandline>",
 			 address);
 	read_switches(t, upstream, member);
 	member->link = find_link(t, device,
@@ -189,7 +189,7 @@ static void check_switches(ExportGuest *guest)
 				treeless(guest,
 					 "the speed of the switch at %s is not known\n"
 					 "Remedy: its ports are read while a GPU below is awake: "
-					 "start the domain, and look again a minute later",
+					 "start the domain, and export again a minute later",
 					 BDF_TEXT(&one->host));
 	}
 	free(alone);

@@ -209,6 +209,9 @@ static void read_qemu(const xmlNode *node, FitDomain *d, unsigned depth)
 
 		if (!i->ns || !str_equal((const char *)i->ns->href, QEMU_NAMESPACE))
 			continue;
+		/* What was asked for by --peer-access has a warning of its own. */
+		if (str_starts_with(str_or_empty(xml_attribute(i, "alias")), DOMAIN_ALIAS_PREFIX))
+			continue;
 		if (value)
 			read_argument(d, value);
 		if (name)

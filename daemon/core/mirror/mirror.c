@@ -132,12 +132,10 @@ static bool needs_node(const Builder *b, size_t member, PcieDistance from)
 
 static int refuse_node(const Builder *b, const PciFunction *member)
 {
-	return mirror_refuse(
-		b->ret_problem,
-		.cause = strf("on which NUMA node of the host %s is, is not known: its firmware "
-			      "names none",
-			      BDF_TEXT(&member->bdf)),
-		.remedy = xstrdup("assign with --topology=flat"));
+	return mirror_refuse(b->ret_problem,
+			     .cause = strf("the host's firmware does not tell the NUMA node of %s",
+					   BDF_TEXT(&member->bdf)),
+			     .remedy = xstrdup("assign with --topology=flat"));
 }
 
 static int refuse_cell(const Builder *b, const PciFunction *member)
@@ -200,13 +198,12 @@ static int check_room(const Builder *b, unsigned needed)
 	if (guest->floor + needed > guest->ceiling)
 		return mirror_refuse(
 			b->ret_problem,
-			.cause = strf("the tree needs %u bus numbers, and between those of pcie.0 "
-				      "and %s only %u are free: %u to %u",
+			.cause = strf("the tree needs %u bus numbers; free between those of pcie.0 "
+				      "and %s: %u",
 				      needed,
 				      guest->ceiling < MIRROR_BUSES ? "its lowest expander" : "255",
 				      guest->ceiling > guest->floor ? guest->ceiling - guest->floor
-								    : 0,
-				      guest->floor, guest->ceiling - 1),
+								    : 0),
 			.remedy = xstrdup(RELEASE_ALL
 					  "remove unused PCI controllers, give its expanders "
 					  "a higher busNr, " MIRROR_OR_FLAT));

@@ -68,7 +68,7 @@ static int check_version(const Planner *p)
 		.cause = version > 0
 				 ? strf("libvirt is %s, and has pcie-expander-bus from 1.3.4 on",
 					text)
-				 : xstrdup("which version libvirt is, is not known"),
+				 : xstrdup("the version of libvirt is not known"),
 		.remedy = xstrdup("upgrade libvirt, or assign with --topology=flat"));
 }
 

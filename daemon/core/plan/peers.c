@@ -16,12 +16,12 @@
 #define QEMU_LATER_PLACE LIBVIRT_VERSION(8, 1)
 
 /* What an assignment has is not taken from it by another one. */
-static char *without(const Planner *p)
+static char *or_without(const Planner *p, const char *before)
 {
 	if (p->request->peer_access != PEER_ACCESS_OFF &&
 	    !(p->record && p->record->peer_access != PEER_ACCESS_OFF))
-		return xstrdup("assign without --peer-access");
-	return strf("gpupass release %s, then assign anew without it",
+		return strf("%sassign without --peer-access", before);
+	return strf("%sgpupass release %s, then assign anew without it", before,
 		    domain_ref_word(p->use.name, p->use.uuid));
 }
 
@@ -29,7 +29,7 @@ static int refuse(const Planner *p, char *cause, char *remedy)
 {
 	return problem_refuse(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 			      .reason = strf("%s cannot have peer access over PCIe", p->use.name),
-			      .cause = cause, .remedy = remedy ? remedy : without(p));
+			      .cause = cause, .remedy = remedy ? remedy : or_without(p, ""));
 }
 
 int plan_check_hot_peers(const Planner *p)
@@ -37,23 +37,23 @@ int plan_check_hot_peers(const Planner *p)
 	if (p->peer_access == PEER_ACCESS_OFF || !p->live ||
 	    plan_count_hostdevs(p, true) == p->n_functions)
 		return 0;
-	return refuse(p, xstrdup("libvirt changes no device that is hotplugged"),
+	return refuse(p, xstrdup("no device that is hotplugged can have it"),
 		      xstrdup("shut it down, or assign to its definition: --config"));
 }
 
-/* PROBLEM: `what` is older than that, or its version is not known. */
-static int check_version(const Planner *p, const char *what, uint64_t is, uint64_t least)
+/* PROBLEM: `what` is older than `who` needs it, or its version is not known. */
+static int check_version(const Planner *p, const char *what, uint64_t is, const char *who,
+			 uint64_t least)
 {
 	_cleanup_free_ char *has = libvirt_version_text(is);
 	_cleanup_free_ char *needs = libvirt_version_text(least);
 
 	if (is >= least)
 		return 0;
-	return refuse(
-		p,
-		is == 0 ? strf("the version of %s is not known, and %s is needed", what, needs)
-			: strf("%s is %s, and %s is needed", what, has, needs),
-		NULL);
+	return refuse(p,
+		      is == 0 ? strf("the version of %s is not known, and %s %s", what, who, needs)
+			      : strf("%s is %s, and %s %s", what, has, who, needs),
+		      or_without(p, "upgrade it, or "));
 }
 
 static bool has_clique(const Planner *p, const PciFunction *function)
@@ -69,7 +69,7 @@ static int check_versions(const Planner *p, const DomainXml *xml)
 	const HostFacts *host = p->facts->host ? p->facts->host : &nothing;
 	const Group *group = p->facts->group;
 	_cleanup_free_ char *emulator = domain_xml_own_emulator(xml);
-	int r = check_version(p, "libvirt", host->libvirt_version, LIBVIRT_OVERRIDE);
+	int r = check_version(p, "libvirt", host->libvirt_version, "that needs", LIBVIRT_OVERRIDE);
 
 	if (r != 0 || EVERY_OF(group->gpus, group->n_gpus, board_before_turing(it->lead->device)))
 		return r;
@@ -77,7 +77,7 @@ static int check_versions(const Planner *p, const DomainXml *xml)
 	if (emulator)
 		return refuse(p, strf("the version of its <emulator> %s is not known", emulator),
 			      NULL);
-	return check_version(p, "QEMU, for boards from Turing on,", host->hypervisor_version,
+	return check_version(p, "QEMU", host->hypervisor_version, "boards from Turing on need",
 			     QEMU_LATER_PLACE);
 }
 
@@ -98,7 +98,7 @@ static int check_boards(const Planner *p)
 		     "reported to be lost without an error",
 		     BDF_TEXT(&gpu->lead->bdf)),
 		xstrdup("assign without it; or with --peer-access=unsafe, and trust no result "
-			"before gpupass verify says that it is proved"));
+			"before gpupass verify --workload says that it is proved"));
 }
 
 /* Nobody asked for it, so somebody else wrote it, and it is not ours to take away. */
@@ -134,13 +134,12 @@ int plan_check_peers(Planner *p, const DomainXml *xml)
 		r = refuse(p,
 			   xstrdup("whether this QEMU maps the boards' memory by iommufd is not "
 				   "known"),
-			   xstrdup("take <iommufd enabled='yes'/> out of it, or assign without "
-				   "--peer-access"));
+			   or_without(p, "take <iommufd enabled='yes'/> out of it, or "));
 	if (r != 0)
 		return r;
 	plan_warn(p->plan,
-		  "peer access is written past libvirt, so %s counts as tainted; whether it works "
-		  "is proved by gpupass verify %s only",
+		  "peer access is written past libvirt, so %s counts as tainted; only gpupass "
+		  "verify %s --workload proves that it works",
 		  p->use.name, domain_ref_word(p->use.name, p->use.uuid));
 	if (p->facts->domain->active)
 		plan_warn(p->plan, "running %s gets peer access at its next start", p->use.name);

@@ -181,7 +181,8 @@ TEST(what_cannot_be_mirrored_is_refused)
 		"its guest cannot have the host's topology", "for q35 only", "--topology=flat",
 		MIRRORED(model_domain(m, "i440fx", NULL)));
 	REFUSED("nodes that are not known", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-		"its guest cannot have the host's topology", "is not known", "--topology=flat",
+		"its guest cannot have the host's topology", "does not tell the NUMA node",
+		"--topology=flat",
 		MIRRORED(m->facts = &no_nodes, model_function(m, "0000:61:00.0")->numa_node = -1,
 			 model_function(m, "0000:61:00.0")->n_upstream = 0));
 }

@@ -46,16 +46,16 @@ TEST(what_may_not_work_is_refused)
 {
 	HostFacts facts;
 
-	WITHOUT("an old libvirt", "libvirt is 8.1.0, and 8.2.0 is needed",
+	WITHOUT("an old libvirt", "libvirt is 8.1.0, and that needs 8.2.0",
 		ON_HOST(facts.libvirt_version = LIBVIRT_VERSION(8, 1)));
 	WITHOUT("a libvirt that is not known", "the version of libvirt is not known",
 		ON_HOST(facts.libvirt_version = 0));
 	WITHOUT("nothing is known of the host", "the version of libvirt is not known",
 		m->facts = NULL);
-	WITHOUT("an old QEMU", "QEMU, for boards from Turing on, is 8.0.0, and 8.1.0 is needed",
+	WITHOUT("an old QEMU", "QEMU is 8.0.0, and boards from Turing on need 8.1.0",
 		ON_HOST(facts.hypervisor_version = LIBVIRT_VERSION(8, 0)));
 	WITHOUT("a QEMU that is not known",
-		"the version of QEMU, for boards from Turing on, is not known",
+		"the version of QEMU is not known, and boards from Turing on need 8.1.0",
 		ON_HOST(facts.hypervisor_version = 0));
 	WITHOUT("hidden KVM", "hides KVM from its guest",
 		model_edit(&m->config_xml, NULL, "<acpi/>",
