@@ -10,8 +10,6 @@
 #include "util/xalloc.h"
 #include "verbs/verbs.h"
 
-/* As many as NCCL's file has numbers for, and more than any guest has. */
-#define SWITCHES_MAX 240
 #define DEPTH_MAX 64
 
 typedef struct Tree {
@@ -132,29 +130,25 @@ static void add_member(const Tree *t, const json_t *device)
 					   : NULL);
 }
 
+static void add_device(const Tree *t, const char *address)
+{
+	const json_t *gpu = find(t->document, "gpus", "address", address);
+	const json_t *device = gpu ? gpu : find(t->document, "companions", "address", address);
+
+	if (device)
+		add_member(t, device);
+	else
+		treeless(t->guest, "%s is not there", address);
+}
+
 /* NCCL knows of GPUs and NICs. */
 static void add_members(const Tree *t, const Group *group)
 {
-	for (size_t i = 0; group->gpu_addresses && group->gpu_addresses[i]; i++) {
-		const char *address = group->gpu_addresses[i];
-		const json_t *gpu = find(t->document, "gpus", "address", address);
-
-		if (gpu)
-			add_member(t, gpu);
-		else
-			treeless(t->guest, "%s is not there", address);
-	}
-	for (size_t i = 0; i < group->companions.n_items; i++) {
-		const char *address = group->companions.items[i].address;
-		const json_t *companion = find(t->document, "companions", "address", address);
-
-		if (strcmp(group->companions.items[i].kind, "nvme") == 0)
-			continue;
-		if (companion)
-			add_member(t, companion);
-		else
-			treeless(t->guest, "%s is not there", address);
-	}
+	for (char **gpu = group->gpu_addresses; gpu && *gpu; gpu++)
+		add_device(t, *gpu);
+	for (size_t i = 0; i < group->companions.n_items; i++)
+		if (strcmp(group->companions.items[i].kind, "nvme") != 0)
+			add_device(t, group->companions.items[i].address);
 }
 
 /* ---- switches ---- */
@@ -172,18 +166,9 @@ static bool has_neighbour(const ExportGuest *guest, const ExportMember *member)
  */
 static void check_switches(ExportGuest *guest)
 {
-	bool *alone = xcalloc(guest->n_members + 1, sizeof(bool));
-	size_t n = 0;
-
-	for (size_t i = 0; i < guest->n_members; i++)
-		alone[i] = guest->members[i].n_switches > 0 &&
-			   !has_neighbour(guest, &guest->members[i]);
-	for (size_t i = 0; i < guest->n_members; i++) {
-		ExportMember *member = &guest->members[i];
-
-		if (alone[i])
+	EACH (ExportMember, member, guest->members, guest->n_members) {
+		if (member->n_switches > 0 && !has_neighbour(guest, member))
 			member->n_switches = 0;
-		n += member->n_switches;
 		EACH (const ExportSwitch, one, member->switches, member->n_switches)
 			if (one->link.speed == 0 || one->link.width == 0)
 				treeless(guest,
@@ -192,9 +177,6 @@ static void check_switches(ExportGuest *guest)
 					 "start the domain, and export again a minute later",
 					 BDF_TEXT(&one->host));
 	}
-	free(alone);
-	if (n > SWITCHES_MAX)
-		treeless(guest, "there are too many switches above its GPUs");
 }
 
 int guest_tree_load(Client *c, const World *w, ExportGuest *guest)

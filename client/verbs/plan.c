@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Asking for a plan, and printing it. */
-#include <limits.h>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -107,22 +106,6 @@ static void print_diff(const Terminal *t, const json_t *plan)
 	}
 }
 
-/* Of a port, a switch or a member: libvirt's model of it in short. */
-static const char *node_word(const char *role)
-{
-	static const struct {
-		const char *role, *word;
-	} words[] = { { "pcie-root-port", "root port " },
-		      { "pcie-switch-upstream-port", "switch " },
-		      { "pcie-switch-downstream-port", "port " },
-		      { "member", "" } };
-
-	for (size_t i = 0; i < ELEMENTS(words); i++)
-		if (strcmp(words[i].role, role) == 0)
-			return words[i].word;
-	return "";
-}
-
 /* ", cell 0", of the member of this name; "": it is none. New. */
 static char *node_number(const json_t *node, const char *key, const char *word)
 {
@@ -131,28 +114,20 @@ static char *node_number(const json_t *node, const char *key, const char *word)
 		       : xstrdup("");
 }
 
-/* Of an expander's address: its root bus, without slot and function. */
-static int bus_length(const char *address)
-{
-	const char *slot = strrchr(address, ':');
-
-	return slot ? (int)(slot - address) : INT_MAX;
-}
-
 static void print_node(const Terminal *t, const json_t *node, int indent)
 {
 	const char *role = json_text_of(node, "role"), *address = json_text_of(node, "address");
 	const char *host = json_text_of(node, "host_address");
 	_cleanup_free_ char *cell = node_number(node, "cell", "cell");
 	_cleanup_free_ char *numa = node_number(node, "host_node", "NUMA node");
-	bool expander = strcmp(role, "pcie-expander-bus") == 0;
+	/* Of an expander it is its root bus, without slot and function. */
+	int cut = strcmp(role, "pcie-expander-bus") == 0 ? (int)strlen(":00.0") : 0;
 	_cleanup_free_ char *left =
-		expander ? strf("expander %.*s%s", bus_length(address), address, cell)
-			 : strf("%s%s", node_word(role), address);
+		strf("%s %.*s%s", role, (int)strlen(address) - cut, address, cell);
 
 	if (*host)
-		fprintf(t->stream, "  %*s%-*s %.*s%s\n", indent, "", 40 - indent, left,
-			expander ? bus_length(host) : INT_MAX, host, numa);
+		fprintf(t->stream, "  %*s%-*s %.*s%s\n", indent, "", 52 - indent, left,
+			(int)strlen(host) - cut, host, numa);
 	else
 		fprintf(t->stream, "  %*s%s\n", indent, "", left);
 }
@@ -161,14 +136,11 @@ static void print_node(const Terminal *t, const json_t *node, int indent)
 static int depth_of(const json_t *tree, size_t place)
 {
 	const json_t *parent = json_object_get(json_array_get(tree, place), "parent");
-	int depth = 0;
+	json_int_t up = json_integer_value(parent);
 
-	while (json_is_integer(parent) && (size_t)json_integer_value(parent) < place) {
-		place = (size_t)json_integer_value(parent);
-		parent = json_object_get(json_array_get(tree, place), "parent");
-		depth++;
-	}
-	return depth;
+	return json_is_integer(parent) && up >= 0 && (size_t)up < place
+		       ? 1 + depth_of(tree, (size_t)up)
+		       : 0;
 }
 
 static void print_tree(const Terminal *t, const json_t *plan)

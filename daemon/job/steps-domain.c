@@ -78,77 +78,48 @@ static int without_group(const StepContext *c, const char *xml, char **ret, Prob
 	return 0;
 }
 
-/* The group's tree in a definition; NULL: it has none. -errno, or PROBLEM. */
-static int read_tree(const StepContext *c, const char *xml, MirrorTree **ret, Problem **ret_problem)
-{
-	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
-	_cleanup_(mirror_tree_freep) MirrorTree *tree = NULL;
-	_cleanup_free_ Bdf *leads = xcalloc(c->plan->n_functions + 1, sizeof(Bdf));
-	size_t n = 0;
-	int r = domain_xml_parse(xml, &parsed, ret_problem);
-
-	if (r != 0)
-		return r;
-	tree = domain_xml_mirror(parsed);
-	for (size_t i = 0; i < c->plan->n_functions; i++)
-		if (plan_begins_board(c->plan, i))
-			leads[n++] = c->plan->functions[i].bdf;
-	*ret = mirror_tree_part(tree, leads, n);
-	return 0;
-}
-
-/*
- * The tree that the definition before had, by numbers that this one leaves. NULL: it had none, or
- * there is no room for it any more: then drift shows that, and the group is back all the same.
- */
-static int tree_before(const StepContext *c, const DomainXml *xml, MirrorTree **ret,
-		       Problem **ret_problem)
-{
-	_cleanup_(problem_freep) Problem *no_room = NULL;
-	_cleanup_(mirror_tree_freep) MirrorTree *tree = NULL;
-	int r = read_tree(c, c->plan->xml_before, &tree, ret_problem);
-
-	if (r != 0 || !tree)
-		return r;
-	r = mirror_number(tree, xml, &no_room);
-	if (r == 0)
-		*ret = TAKE_PTR(tree);
-	return r == PROBLEM ? 0 : r;
-}
-
 /*
  * The plan lists functions GPU by GPU, then companions, of which each has a port of its own. This
  * cannot restore what --fit=apply wrote, so then it leaves the group out of our mark, too:
- * reconcile finds it missing, and writes both.
+ * reconcile finds it missing, and writes both. A tree comes back by numbers that this definition
+ * leaves. If that has no room for it any more the group is back all the same, and drift shows it.
  */
 static int with_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
+	_cleanup_(domain_use_clear) DomainUse before = { 0 };
 	_cleanup_(mirror_tree_freep) MirrorTree *tree = NULL;
+	_cleanup_(problem_freep) Problem *no_room = NULL;
 	const Assignment *record = record_before(c);
 	DomainXmlGpu gpus[GROUP_GPUS_MAX + GROUP_COMPANIONS_MAX] = { 0 };
+	Bdf leads[ELEMENTS(gpus)];
 	bool unnamed;
 	size_t n = 0;
 	int r;
 
 	for (size_t i = 0; i < c->plan->n_functions; i++) {
-		const Bdf *bdf = &c->plan->functions[i].bdf;
+		const PlanFunction *f = &c->plan->functions[i];
 
-		if (plan_begins_board(c->plan, i))
-			n++;
-		if (n > ELEMENTS(gpus))
-			return -E2BIG;
-		gpus[n - 1].functions[gpus[n - 1].n_functions++] = *bdf;
-		gpus[n - 1].mac = c->plan->functions[i].mac;
-		gpus[n - 1].vlan = c->plan->functions[i].vlan;
-		gpus[n - 1].clique = record && record->peer_access != PEER_ACCESS_OFF &&
-				     !c->plan->functions[i].companion;
+		if (plan_begins_board(c->plan, i)) {
+			if (n == ELEMENTS(gpus))
+				return -E2BIG;
+			leads[n++] = f->bdf;
+		}
+		gpus[n - 1].functions[gpus[n - 1].n_functions++] = f->bdf;
+		gpus[n - 1].mac = f->mac;
+		gpus[n - 1].vlan = f->vlan;
+		gpus[n - 1].clique =
+			record && record->peer_access != PEER_ACCESS_OFF && !f->companion;
 	}
 	r = domain_xml_parse(xml, &parsed, ret_problem);
 	if (r == 0)
-		r = tree_before(c, parsed, &tree, ret_problem);
-	if (r == 0)
-		r = domain_xml_add_group(parsed, name_before(c), gpus, n, tree, ret_problem);
+		r = domain_use_from_xml(NULL, c->plan->xml_before, &before, ret_problem);
+	if (r != 0)
+		return r;
+	tree = mirror_tree_part(before.tree, leads, n);
+	if (tree && mirror_number(tree, parsed, &no_room) != 0)
+		tree = mirror_tree_free(tree);
+	r = domain_xml_add_group(parsed, name_before(c), gpus, n, tree, ret_problem);
 	if (r != 0)
 		return r;
 	if (record && (record->apply_fit || record->apply_numa))
@@ -255,20 +226,6 @@ static int hostdevs_hold(const StepContext *c, bool live, bool wanted, Problem *
 	return 0;
 }
 
-/* A libvirt that does not know an element leaves it out, and says nothing. */
-static int peers_defined(const StepContext *c, Problem **ret_problem)
-{
-	_cleanup_(domain_use_clear) DomainUse use = { 0 };
-	const Assignment *record = c->plan->assignment ? c->plan->assignment : record_before(c);
-	int r = record && record->peer_access ? read_use(c, &use, ret_problem) : 0;
-
-	if (r != 0 || !record || plan_peers_held(c->plan, record->peer_access, &use))
-		return r;
-	return problem_set(ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
-			   "libvirt did not keep the peer access in the definition of %s",
-			   c->plan->domain_name);
-}
-
 /* Before reconcile, all hostdevs may be there, but not as they should be. */
 static int defined_by_us(const StepContext *c, Problem **ret_problem)
 {
@@ -284,23 +241,39 @@ static int defined_by_us(const StepContext *c, Problem **ret_problem)
 			   c->plan->domain_name);
 }
 
-/* Of a tree nothing is left to libvirt, so it must be as it was defined. */
-static int tree_holds(const StepContext *c, Problem **ret_problem)
+/*
+ * A libvirt that does not know an element leaves it out, and says nothing. Of a tree nothing is
+ * left to libvirt.
+ */
+static int defined_alike(const StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
-	_cleanup_(mirror_tree_freep) MirrorTree *wanted = NULL, *tree = NULL;
-	int r = read_tree(c, c->plan->xml_after, &wanted, ret_problem);
+	_cleanup_(domain_use_clear) DomainUse use = { 0 }, wanted = { 0 };
+	int r = get_domain(c, &domain, ret_problem);
 
-	if (r != 0 || !wanted)
-		return r;
-	r = get_domain(c, &domain, ret_problem);
-	if (r == 0 && domain->config_xml)
-		r = read_tree(c, domain->config_xml, &tree, ret_problem);
-	if (r != 0 || (tree && mirror_tree_equal(tree, wanted)))
-		return r;
-	return problem_set(ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
-			   "the definition of %s does not have the tree that was defined",
-			   c->plan->domain_name);
+	if (r == 0)
+		r = domain_use_from_xml(NULL, domain->config_xml, &use, ret_problem);
+	if (r == 0)
+		r = domain_use_from_xml(NULL, c->plan->xml_after, &wanted, ret_problem);
+	for (size_t i = 0; r == 0 && i < c->plan->n_functions; i++) {
+		const Bdf *bdf = &c->plan->functions[i].bdf;
+		const DomainHostdev *is = domain_use_hostdev(&use, bdf);
+		const DomainHostdev *was = domain_use_hostdev(&wanted, bdf);
+
+		if (!is || !was)
+			continue;
+		if (was->clique && !is->clique)
+			r = problem_set(
+				ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
+				"libvirt did not keep the peer access in the definition of %s",
+				c->plan->domain_name);
+		else if (mirror_tree_find(wanted.tree, bdf) && !str_equal(is->path, was->path))
+			r = problem_set(
+				ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
+				"the definition of %s does not have %s where it was defined",
+				c->plan->domain_name, BDF_TEXT(bdf));
+	}
+	return r;
 }
 
 static int defined(StepContext *c, Problem **ret_problem)
@@ -311,9 +284,7 @@ static int defined(StepContext *c, Problem **ret_problem)
 		return hostdevs_hold(c, false, false, ret_problem);
 	r = c->plan->operation == OPERATION_RECONCILE ? defined_by_us(c, ret_problem)
 						      : hostdevs_hold(c, false, true, ret_problem);
-	if (r == 0)
-		r = peers_defined(c, ret_problem);
-	return r == 0 ? tree_holds(c, ret_problem) : r;
+	return r == 0 ? defined_alike(c, ret_problem) : r;
 }
 
 /*

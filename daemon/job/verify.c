@@ -71,7 +71,7 @@ static void add_gpu(Verification *v, const Gpu *gpu, const DomainHostdev *hostde
 	if (!hostdev)
 		return;
 	added->has_guest = hostdev->has_guest;
-	added->guest = *hostdev->path ? hostdev->seen : hostdev->guest;
+	added->guest = hostdev->has_seen ? hostdev->seen : hostdev->guest;
 }
 
 static void add_speeds(Verification *v, const Board *board)

@@ -3,38 +3,35 @@
 
 #include "util/text.h"
 
-/* An argument for QEMU may be a bridge, and each takes a number. */
-static bool adds_bridge(const DomainXml *xml)
+/* Also in JSON. Of another word are the letters of bootfile=pxboot.0. */
+static bool names_bridge(const char *argument)
 {
-	static const char *const models[] = { "pxb",	"root-port", "-bridge",	 "ioh3420",
-					      "x3130-", "xio3130-",  "i82801b11" };
-	const xmlNode *line = xml_child_of(xml->root, QEMU_NAMESPACE, "commandline");
+	static const char *const models[] = { "pxb-",	   "pxb,",     "pxb\"",	  "pxb'",
+					      "root-port", "-bridge",  "ioh3420", "x3130-",
+					      "xio3130-",  "i82801b11" };
 
-	for (xmlNode *i = xml_first(line); i; i = xml_next(i)) {
-		const char *value = str_or_empty(xml_attribute(i, "value"));
+	return SOME(models, ELEMENTS(models), strstr(argument, *it));
+}
 
-		if (SOME(models, ELEMENTS(models), strstr(value, *it)))
-			return true;
-	}
-	return false;
+bool guest_has_other_bridges(const DomainXml *xml)
+{
+	return xml_some_argument(xml, names_bridge);
 }
 
 static void read_controller(const xmlNode *controller, GuestBus buses[GUEST_BUSES])
 {
-	unsigned index, number;
-	GuestBus bus = { .controller = controller, .number = -1 };
+	unsigned index, number = 0;
+	GuestBus bus = { .controller = controller };
+	bool known;
 
 	if (xml_number(controller, "index", GUEST_BUSES - 1, &index) < 0 || index == 0)
 		return;
 	bus.is_root = xml_attribute_is(controller, "model", "pcie-expander-bus");
-	if (bus.is_root &&
-	    xml_number(xml_child(controller, "target"), "busNr", GUEST_BUSES - 1, &number) == 0)
-		bus.number = (int)number;
-	else if (bus.is_root || xml_guest_address(controller, &bus.at) < 0)
-		bus.controller = NULL;
-	if (buses[index].controller)
-		bus = (GuestBus){ .number = -1 };
-	buses[index] = bus;
+	known = bus.is_root ? xml_number(xml_child(controller, "target"), "busNr", GUEST_BUSES - 1,
+					 &number) == 0
+			    : xml_guest_address(controller, &bus.at) == 0;
+	bus.number = bus.is_root ? (int)number : -1;
+	buses[index] = known && !buses[index].controller ? bus : (GuestBus){ .number = -1 };
 }
 
 /* The bridge on this bus that firmware finds next, after the place `after`; NULL: none. */
@@ -80,18 +77,16 @@ static int end_of(const GuestBus buses[GUEST_BUSES], const GuestBus *root)
 
 void guest_buses_read(const DomainXml *xml, GuestBus ret[GUEST_BUSES])
 {
-	const xmlNode *type = xml_child(xml_child(xml->root, "os"), "type");
-
 	for (size_t i = 0; i < GUEST_BUSES; i++)
 		ret[i] = (GuestBus){ .number = -1 };
-	if (!strstr(str_or_empty(xml_attribute(type, "machine")), "q35") || adds_bridge(xml))
-		return;
 	for (xmlNode *i = xml_devices(xml); i; i = xml_next(i))
 		if (xml_is_pci_controller(i))
 			read_controller(i, ret);
 	ret[0] = (GuestBus){ .is_root = true };
+	if (!strstr(xml_machine(xml), "q35") || guest_has_other_bridges(xml))
+		return;
 	for (unsigned i = 0; i < GUEST_BUSES; i++)
-		if (ret[i].is_root && ret[i].number >= 0)
+		if (ret[i].is_root)
 			number_below(ret, i, ret[i].number, end_of(ret, &ret[i]));
 }
 
@@ -100,16 +95,18 @@ void guest_buses_find(const GuestBus buses[GUEST_BUSES], DomainHostdev *hostdev)
 	const GuestBus *bus = &buses[hostdev->guest.bus];
 	_cleanup_free_ char *path = strf("%02x.%x", hostdev->guest.device, hostdev->guest.function);
 
-	if (bus->number < 0)
-		return;
-	hostdev->seen = hostdev->guest;
-	hostdev->seen.bus = (uint8_t)bus->number;
-	/* Each one that has a number is below a root bus. */
-	for (; !bus->is_root; bus = &buses[bus->at.bus]) {
-		char *longer = strf("%02x.%x/%s", bus->at.device, bus->at.function, path);
+	if (bus->number >= 0) {
+		hostdev->has_seen = true;
+		hostdev->seen = hostdev->guest;
+		hostdev->seen.bus = (uint8_t)bus->number;
+	}
+	/* Controllers may be in a circle. */
+	for (; !bus->is_root && strlen(path) < sizeof(hostdev->path); bus = &buses[bus->at.bus]) {
+		_cleanup_free_ char *below = path;
 
-		free(path);
-		path = longer;
+		path = strf("%02x.%x/%s", bus->at.device, bus->at.function, below);
+		if (!bus->controller)
+			return;
 	}
 	if (strlen(path) + sizeof("00/") <= sizeof(hostdev->path))
 		snprintf(hostdev->path, sizeof(hostdev->path), "%02x/%s", bus->number, path);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where a guest finds its devices. libvirt's addresses name a bus by the index of its controller; a
- * guest names it by the number that its firmware gave. Where q35 has a device below its root buses
- * is certain; which numbers the buses between get, is an expectation: SeaBIOS
+ * guest names it by the number that its firmware gave. Where a device is below its root buses is
+ * certain; of the numbers only the root buses' are. Which numbers the buses between get, is an expectation: SeaBIOS
  * (pci_bios_init_bus_rec()) and EDK II (PciScanBus()) number each bridge as they find it, depth
  * first, and reserve no numbers unless a port asks for them.
  */
@@ -20,7 +20,9 @@ typedef struct GuestBus {
 	int number;		   /* in the guest; -1: not known */
 } GuestBus;
 
-/* Without any number for a machine that is not q35, or has bridges that libvirt does not know. */
+/* An argument for QEMU adds a bridge, and each takes a number. */
+bool guest_has_other_bridges(const DomainXml *xml);
+/* With such bridges, and for a machine that is not q35, root buses alone have numbers. */
 void guest_buses_read(const DomainXml *xml, GuestBus ret[GUEST_BUSES]);
 
 /* Fills what follows ->guest, which is known. */

@@ -6,6 +6,37 @@
 
 #include "mirror-tree.inc"
 
+int mirror_tree_add(MirrorTree *tree, MirrorRole role, int parent, const Bdf *at)
+{
+	*GROW(tree->nodes, tree->n_nodes) = (MirrorNode){
+		.role = role,
+		.parent = parent,
+		.guest = { .function = at->function },
+		.index = MIRROR_NONE,
+		.bus_nr = MIRROR_NONE,
+		.cell = MIRROR_NONE,
+		.host_node = MIRROR_NONE,
+		.bus = at->bus,
+		.slot = at->device,
+		.member = MIRROR_NONE,
+	};
+	return (int)tree->n_nodes - 1;
+}
+
+void mirror_tree_find_guest(MirrorTree *tree)
+{
+	EACH (MirrorNode, node, tree->nodes, tree->n_nodes) {
+		const MirrorNode *above = node, *root = node;
+
+		if (node->parent != MIRROR_NONE)
+			above = root = &tree->nodes[node->parent];
+		while (root->parent != MIRROR_NONE)
+			root = &tree->nodes[root->parent];
+		node->guest.bus = (uint8_t)(root->bus_nr + above->index - root->index);
+		node->guest.device = node == root ? 0 : (uint8_t)node->slot;
+	}
+}
+
 const MirrorNode *mirror_tree_member(const MirrorTree *tree, size_t member)
 {
 	return FIND(tree->nodes, tree->n_nodes,

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "core/base/json-struct.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
 #include "util/bdf.h"
@@ -27,28 +28,24 @@ DECLARE_ENUM(mirror_role, MirrorRole, MIRROR_ROLES, MIRROR_ROLE_MAX_);
  */
 typedef struct MirrorNode {
 	MirrorRole role;
-	int parent; /* its place in the tree, which is lower; MIRROR_NONE: pcie.0 (expanders) */
-	/* libvirt's index of the controller; 0 of a member */
-	unsigned index;
-	/* <address>: its bus, the parent's index (0: pcie.0), and its slot. The function is 0. */
-	unsigned bus, slot;
-	/* <target> of an expander: its busNr, and its <node>, a cell; MIRROR_NONE: it has no <node> */
-	unsigned bus_nr;
-	int cell;
-	/* <target> of a root port and of a downstream port */
-	unsigned chassis, port;
-	/* Of a member: its place among those that the tree was made of; else MIRROR_NONE. */
-	int member;
-	/*
-	 * The address in the guest, as firmware numbers buses: from busNr on, each bridge as it is
-	 * found, depth first (SeaBIOS, pci_bios_init_bus_rec(); EDK II, PciScanBus()). An
-	 * expectation. Of an expander: its root bus.
-	 */
-	Bdf guest;
+	/* Its place in the tree, which is lower; MIRROR_NONE: pcie.0 (expanders) */
+	int parent _json_(index);
+	/* The address in the guest; of an expander its root bus. mirror_tree_find_guest() sets it. */
+	Bdf guest _json_(as "address");
+	int index _json_(index); /* libvirt's, of a controller; MIRROR_NONE: a member */
+	/* <target> of an expander: its busNr, and its <node>, a cell; MIRROR_NONE: it has none */
+	int bus_nr _json_(index);
+	int cell _json_(index);
 	/* On the host: a member's address, the root port, of an expander the root bus. Others: 0. */
-	Bdf host;
-	int host_node; /* of an expander: the NUMA node; MIRROR_NONE: not known */
+	Bdf host _json_(if_any, as "host_address");
+	int host_node _json_(index); /* of an expander: the NUMA node; MIRROR_NONE: not known */
+	/* <address>: its bus, the parent's index (0: pcie.0), and its slot. The function is 0. */
+	unsigned bus, slot _json_(no);
+	unsigned chassis _json_(no); /* of a root port and of a downstream port */
+	/* Of a member: its place among those that the tree was made of; else MIRROR_NONE. */
+	int member _json_(no);
 } MirrorNode;
+DECLARE_JSON(MirrorNode, mirror_node_members)
 
 typedef struct MirrorTree {
 	MirrorNode *nodes; /* each behind its parent, as QEMU must make them */
@@ -59,6 +56,13 @@ DECLARE_FREE(MirrorTree, mirror_tree_free)
 DECLARE_DUP(MirrorTree, mirror_tree_copy)
 DECLARE_EQUAL(MirrorTree, mirror_tree_equal)
 
+/* A node that is at this address, below `parent`, and nothing else yet. Its place in the tree. */
+int mirror_tree_add(MirrorTree *tree, MirrorRole role, int parent, const Bdf *at);
+/*
+ * Fills ->guest of all nodes, as firmware numbers buses: from busNr on, each bridge as it is found,
+ * depth first (guest-bus.h). That is the order of their indices.
+ */
+void mirror_tree_find_guest(MirrorTree *tree);
 /* The node of the member; NULL: the tree has none of this number. */
 const MirrorNode *mirror_tree_member(const MirrorTree *tree, size_t member);
 /* The node of the member with this address on the host; NULL, also of no tree: there is none. */

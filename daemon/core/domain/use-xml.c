@@ -235,6 +235,7 @@ static void domain_use_merge(DomainUse *use, void **known, const DomainHostdev *
 	if (hostdev->live) {
 		there->has_guest = hostdev->has_guest;
 		there->guest = hostdev->guest;
+		there->has_seen = hostdev->has_seen;
 		there->seen = hostdev->seen;
 		memcpy(there->path, hostdev->path, sizeof(there->path));
 	}

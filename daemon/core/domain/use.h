@@ -24,11 +24,9 @@ typedef struct DomainHostdev {
 	bool managed; /* managed='yes': libvirt binds it */
 	bool has_guest;
 	Bdf guest; /* its address in the running guest, from libvirt's XML */
-	/*
-	 * The same as the guest sees it (guest-bus.h). `path`: its root bus, then slot and function
-	 * of each bridge, and its own; "": both are not known
-	 */
-	Bdf seen;
+	bool has_seen;
+	Bdf seen; /* the same as the guest sees it: guest-bus.h */
+	/* Its root bus, then slot and function of each bridge, and its own; "": not known */
 	char path[DOMAIN_PATH_TEXT_MAX];
 	bool argument; /* an argument for QEMU names it, or an override: past libvirt */
 	bool maybe;    /* it gets this one or another: a mapping of Proxmox VE with alternatives */

@@ -113,8 +113,7 @@ char *domain_xml_interface(const char *group, size_t index, const Bdf *bdf, cons
  */
 static int domain_xml_check_kind(const DomainXml *xml, Problem **ret_problem)
 {
-	const xmlNode *type = xml_child(xml_child(xml->root, "os"), "type");
-	const char *machine = type ? str_or_empty(xml_attribute(type, "machine")) : "";
+	const char *machine = xml_machine(xml);
 	const char *kind = str_or_empty(xml_attribute(xml->root, "type"));
 
 	if (!str_equal(kind, "kvm") && !str_equal(kind, "qemu") && !str_equal(kind, "test"))
@@ -221,21 +220,10 @@ static void set_guest_address(xmlNode *device, const Place *place, unsigned func
 }
 
 /*
- * A slot of the root complex that nobody uses; 0: there is none. Left to itself libvirt packs ports
- * into the slot of an operator's, which thereby becomes multifunction='on', and stays so.
+ * Left to itself libvirt packs ports into the slot of an operator's, which thereby becomes
+ * multifunction='on', and stays so. Where no slot is left, it chooses the port's address. Its
+ * chassis it always chooses.
  */
-static unsigned port_slot(const DomainXml *xml)
-{
-	bool used[PCI_SLOTS];
-
-	xml_used_slots(xml, used);
-	for (unsigned slot = 0; slot < PCI_LAST_PORT_SLOT; slot++)
-		if (!used[slot])
-			return slot;
-	return 0;
-}
-
-/* Where no slot is left, libvirt chooses the port's address. Its chassis it always chooses. */
 static void add_port(xmlNode *devices, const char *stem, unsigned long number, unsigned bus,
 		     unsigned slot, bool multi)
 {
@@ -251,12 +239,14 @@ static void add_port(xmlNode *devices, const char *stem, unsigned long number, u
 				  multi && number % PCI_FUNCTIONS == 0);
 }
 
-static void add_gpu(const DomainXml *xml, xmlNode *devices, const char *stem, unsigned long *number,
-		    const DomainXmlGpu *gpu, const Place *place)
+/* Call when our metadata is there: peer access notes there what namespace is declared. */
+static int add_gpu(DomainXml *xml, xmlNode *devices, const char *stem, unsigned long *number,
+		   const DomainXmlGpu *gpu, const Place *place)
 {
 	unsigned first = gpu->functions[0].function;
+	int r = 0;
 
-	for (size_t i = 0; i < gpu->n_functions; i++) {
+	for (size_t i = 0; r == 0 && i < gpu->n_functions; i++) {
 		const Bdf *bdf = &gpu->functions[i];
 		unsigned function = domain_guest_function(first, bdf->function, i);
 		xmlNode *hostdev;
@@ -268,19 +258,24 @@ static void add_gpu(const DomainXml *xml, xmlNode *devices, const char *stem, un
 		else
 			fill_hostdev(hostdev, stem, (*number)++, bdf, gpu->names_model);
 		set_guest_address(hostdev, place, function, function == 0 && gpu->n_functions > 1);
+		if (i == 0 && gpu->clique)
+			r = xml_add_clique(xml, xml_alias(hostdev));
 	}
+	return r;
 }
 
 static void add_ports(const DomainXml *xml, xmlNode *devices, const char *stem, size_t n_gpus,
 		      const Place *places)
 {
+	bool used[PCI_SLOTS];
 	unsigned slot = 0;
 
+	xml_used_slots(xml, used);
 	for (size_t i = 0; i < n_gpus; i++) {
 		if (places[i].bus == 0)
 			continue;
 		if (i % PCI_FUNCTIONS == 0)
-			slot = port_slot(xml);
+			slot = xml_take_slot(used);
 		add_port(devices, stem, i, places[i].bus, slot, i + 1 < n_gpus);
 	}
 }
@@ -290,10 +285,10 @@ static void set_target(xmlNode *target, const MirrorNode *node)
 	_cleanup_free_ char *cell = strf("%d", node->cell);
 
 	if (node->role == MIRROR_EXPANDER) {
-		xml_set(target, "busNr", "%u", node->bus_nr);
+		xml_set(target, "busNr", "%d", node->bus_nr);
 	} else {
 		xml_set(target, "chassis", "%u", node->chassis);
-		xml_set(target, "port", "0x%x", node->port);
+		xml_set(target, "port", "0x%x", node->slot << 3);
 	}
 	if (node->cell != MIRROR_NONE)
 		xmlNodeSetContent(xml_append(target, "node"), (const xmlChar *)cell);
@@ -306,7 +301,7 @@ static void add_controller(xmlNode *devices, const char *stem, const MirrorNode 
 	xmlNode *controller = xml_append(devices, "controller");
 
 	xml_set(controller, "type", "pci");
-	xml_set(controller, "index", "%u", node->index);
+	xml_set(controller, "index", "%d", node->index);
 	xml_set(controller, "model", "%s", mirror_role_to_string(node->role));
 	if (node->role != MIRROR_UPSTREAM)
 		set_target(xml_append(controller, "target"), node);
@@ -327,28 +322,15 @@ static bool place_in_mirror(const MirrorTree *mirror, Place *places, size_t n)
 	return true;
 }
 
-/* Call when our metadata is there: it notes what namespace is declared. */
-static int add_cliques(DomainXml *xml, const DomainXmlGpu *gpus, size_t n_gpus)
-{
-	int r = 0;
-
-	for (xmlNode *i = xml_devices(xml); i && r == 0; i = xml_next(i)) {
-		Bdf bdf;
-
-		if (xml_is_pci_hostdev(i) && xml_host_address(i, &bdf) == 0 &&
-		    SOME(gpus, n_gpus, it->clique && bdf_equal(&it->functions[0], &bdf)))
-			r = xml_add_clique(xml, xml_alias(i));
-	}
-	return r;
-}
-
 static int insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
 			const MirrorTree *mirror, const Place *places)
 {
 	xmlNode *devices = xml_child(xml->root, "devices");
 	_cleanup_free_ char *stem = domain_alias_stem(group);
 	unsigned long number = 0;
+	int r = 0;
 
+	xml_name_group(xml, group);
 	if (!devices)
 		devices = xml_append(xml->root, "devices");
 	if (!mirror)
@@ -356,10 +338,9 @@ static int insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *g
 	for (size_t i = 0; mirror && i < mirror->n_nodes; i++)
 		if (mirror->nodes[i].role != MIRROR_MEMBER)
 			add_controller(devices, stem, &mirror->nodes[i]);
-	for (size_t i = 0; i < n_gpus; i++)
-		add_gpu(xml, devices, stem, &number, &gpus[i], &places[i]);
-	xml_name_group(xml, group);
-	return add_cliques(xml, gpus, n_gpus);
+	for (size_t i = 0; r == 0 && i < n_gpus; i++)
+		r = add_gpu(xml, devices, stem, &number, &gpus[i], &places[i]);
+	return r;
 }
 
 static int find_places(const DomainXml *xml, const MirrorTree *mirror, Place *places, size_t n,

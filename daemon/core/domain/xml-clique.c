@@ -14,29 +14,27 @@
 #include "util/text.h"
 #include "util/xalloc.h"
 
-static bool is_of_qemu(const xmlNode *node, const char *name)
+/* libvirt writes one, whatever it was given. */
+static xmlNode *find_override(const DomainXml *xml)
 {
-	return xml_is_of(node, QEMU_NAMESPACE, name);
+	return xml_child_of(xml->root, QEMU_NAMESPACE, "override");
 }
 
 int xml_check_cliques(const DomainXml *xml, const char *stem, Problem **ret_problem)
 {
-	for (const xmlNode *i = xml_first(xml->root); i; i = xml_next(i))
-		for (const xmlNode *k = is_of_qemu(i, "override") ? xml_first(i) : NULL; k;
-		     k = xml_next(k)) {
-			const char *alias = xml_attribute(k, "alias");
+	for (const xmlNode *i = xml_first(find_override(xml)); i; i = xml_next(i)) {
+		const char *alias = xml_attribute(i, "alias");
 
-			if (!alias_is(alias, stem, ""))
-				continue;
-			return problem_refuse(
-				ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-				.reason = strf("%s has a <qemu:override> of its own for %s",
-					       xml->name, alias),
-				.cause = xstrdup("peer access over PCIe would have to change it"),
-				.remedy = strf("take it out (virsh edit %s), or do without peer "
-					       "access",
-					       domain_ref_word(xml->name, xml->uuid)));
-		}
+		if (!alias_is(alias, stem, ""))
+			continue;
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			.reason = strf("%s has a <qemu:override> of its own for %s", xml->name,
+				       alias),
+			.cause = xstrdup("peer access over PCIe would have to change it"),
+			.remedy = strf("take it out (virsh edit %s), or do without peer access",
+				       domain_ref_word(xml->name, xml->uuid)));
+	}
 	return 0;
 }
 
@@ -50,7 +48,7 @@ static xmlNode *append_of(xmlNode *parent, xmlNs *ns, const char *name)
 
 int xml_add_clique(DomainXml *xml, const char *alias)
 {
-	xmlNode *override = xml_child_of(xml->root, QEMU_NAMESPACE, "override");
+	xmlNode *override = find_override(xml);
 	xmlNs *ns = xml_declare_qemu(xml);
 	xmlNode *device, *property;
 
@@ -67,50 +65,41 @@ int xml_add_clique(DomainXml *xml, const char *alias)
 	return 0;
 }
 
-/* What of it somebody added beside ours stays. */
-static bool clear_device(xmlNode *device)
+/* With what is empty by that. What somebody added beside ours stays. */
+static bool remove_below(xmlNode *parent)
 {
 	bool changed = false;
 
-	for (xmlNode *frontend = xml_first(device), *after; frontend; frontend = after) {
-		after = xml_next(frontend);
-		for (xmlNode *i = xml_first(frontend), *next; i; i = next) {
-			next = xml_next(i);
-			if (!xml_is_clique(i))
-				continue;
+	for (xmlNode *i = xml_first(parent), *next; i; i = next) {
+		bool ours = xml_is_clique(i);
+
+		next = xml_next(i);
+		changed |= ours || remove_below(i);
+		if (ours)
 			xml_remove(i);
-			changed = true;
-		}
-		if (changed)
-			xml_remove_if_empty(frontend);
 	}
-	if (changed && xml_is_empty(device))
-		xml_remove(device);
+	if (changed)
+		xml_remove_if_empty(parent);
 	return changed;
 }
 
 bool xml_remove_cliques(DomainXml *xml, const char *stem)
 {
+	xmlNode *override = find_override(xml);
 	bool changed = false;
 
-	for (xmlNode *override = xml_first(xml->root), *after; override; override = after) {
-		bool ours = false;
-
-		after = xml_next(override);
-		for (xmlNode *i = is_of_qemu(override, "override") ? xml_first(override) : NULL,
-			     *next;
-		     i; i = next) {
-			next = xml_next(i);
-			if (is_of_qemu(i, "device") &&
-			    alias_is(xml_attribute(i, "alias"), stem, ""))
-				ours |= clear_device(i);
-		}
-		if (ours)
-			xml_remove_if_empty(override);
-		changed |= ours;
+	for (xmlNode *i = xml_first(override), *next; i; i = next) {
+		next = xml_next(i);
+		if (!alias_is(xml_attribute(i, "alias"), stem, "") || !remove_below(i))
+			continue;
+		changed = true;
+		if (xml_is_empty(i))
+			xml_remove(i);
 	}
-	if (changed)
+	if (changed) {
+		xml_remove_if_empty(override);
 		xml_undeclare_qemu(xml);
+	}
 	return changed;
 }
 

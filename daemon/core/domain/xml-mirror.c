@@ -18,44 +18,26 @@ static bool is_ours(const xmlNode *controller)
 static int node_of_index(const MirrorTree *tree, unsigned index)
 {
 	for (size_t i = 0; i < tree->n_nodes && tree->nodes[i].role != MIRROR_MEMBER; i++)
-		if (tree->nodes[i].index == index)
+		if (tree->nodes[i].index == (int)index)
 			return (int)i;
 	return MIRROR_NONE;
 }
 
-/* As mirror_make() numbers buses: those of an expander follow its controllers' indices. */
-static uint8_t bus_below(const MirrorTree *tree, int node)
-{
-	const MirrorNode *parent = &tree->nodes[node], *root = parent;
-
-	while (root->parent != MIRROR_NONE)
-		root = &tree->nodes[root->parent];
-	return (uint8_t)(root->bus_nr + parent->index - root->index);
-}
-
 /* Only below what is in the tree already: libvirt sorts controllers by their indices. */
-static MirrorNode *add(MirrorTree *tree, MirrorRole role, const Bdf *at)
+static MirrorNode *add(MirrorTree *tree, MirrorRole role, const xmlNode *device)
 {
-	int parent = role == MIRROR_EXPANDER ? MIRROR_NONE : node_of_index(tree, at->bus);
-	MirrorNode *node;
+	bool top = role == MIRROR_EXPANDER;
+	int parent = MIRROR_NONE;
+	Bdf at;
 
-	if (role == MIRROR_EXPANDER ? at->bus != 0 : parent == MIRROR_NONE)
+	if (xml_guest_address(device, &at) < 0)
 		return NULL;
-	node = GROW(tree->nodes, tree->n_nodes);
-	*node = (MirrorNode){
-		.role = role,
-		.parent = parent,
-		.cell = MIRROR_NONE,
-		.member = MIRROR_NONE,
-		.host_node = MIRROR_NONE,
-		.bus = at->bus,
-		.slot = at->device,
-	};
-	if (parent != MIRROR_NONE)
-		node->guest = (Bdf){ .bus = bus_below(tree, parent),
-				     .device = at->device,
-				     .function = at->function };
-	return node;
+	if (!top)
+		parent = node_of_index(tree, at.bus);
+	if (top ? at.bus != 0 : parent == MIRROR_NONE)
+		return NULL;
+	parent = mirror_tree_add(tree, role, parent, &at);
+	return &tree->nodes[parent];
 }
 
 static int cell_of(const xmlNode *target)
@@ -75,34 +57,30 @@ static void read_controller(MirrorTree *tree, const xmlNode *controller)
 	const char *model = xml_attribute(controller, "model");
 	MirrorNode *node;
 	MirrorRole role;
-	unsigned index;
-	Bdf at;
+	unsigned index, bus_nr;
 
 	if (!is_ours(controller) || !model || mirror_role_from_string(model, &role) < 0 ||
 	    role == MIRROR_MEMBER || xml_number(controller, "index", UINT8_MAX, &index) < 0 ||
-	    xml_guest_address(controller, &at) < 0 || node_of_index(tree, index) != MIRROR_NONE)
+	    node_of_index(tree, index) != MIRROR_NONE)
 		return;
-	node = add(tree, role, &at);
+	node = add(tree, role, controller);
 	if (!node)
 		return;
-	node->index = index;
+	node->index = (int)index;
 	node->cell = cell_of(target);
-	(void)xml_number(target, "busNr", UINT8_MAX, &node->bus_nr);
 	(void)xml_number(target, "chassis", UINT8_MAX, &node->chassis);
-	(void)xml_number(target, "port", UINT8_MAX, &node->port);
-	if (role == MIRROR_EXPANDER)
-		node->guest.bus = (uint8_t)node->bus_nr;
+	if (xml_number(target, "busNr", UINT8_MAX, &bus_nr) == 0)
+		node->bus_nr = (int)bus_nr;
 }
 
 static void read_member(MirrorTree *tree, const xmlNode *device, int *number)
 {
 	MirrorNode *node;
-	Bdf host, at;
+	Bdf host;
 
-	if (!xml_is_pci_device(device) || xml_host_address(device, &host) < 0 ||
-	    xml_guest_address(device, &at) < 0)
+	if (!xml_is_pci_device(device) || xml_host_address(device, &host) < 0)
 		return;
-	node = add(tree, MIRROR_MEMBER, &at);
+	node = add(tree, MIRROR_MEMBER, device);
 	if (!node)
 		return;
 	node->host = host;
@@ -131,5 +109,6 @@ MirrorTree *domain_xml_mirror(const DomainXml *xml)
 	for (xmlNode *i = xml_devices(xml); i; i = xml_next(i))
 		read_member(tree, i, &number);
 	tree->n_cells = count_cells(xml);
+	mirror_tree_find_guest(tree);
 	return tree;
 }

@@ -150,13 +150,17 @@ static void end_element(void *data, const xmlChar *name, const xmlChar *prefix, 
 		xmlSAX2EndElementNs(data, name, prefix, href);
 }
 
-/* No text of libvirt's other elements, nor of QEMU's, tells what a domain has. */
+/*
+ * Of libvirt's other elements, and of QEMU's, one text tells what a domain has: in which cell an
+ * expander is.
+ */
 static bool takes_text(void *data)
 {
 	XmlPart part = parse_of(data)->part;
 
 	return parse_of(data)->left_out == 0 &&
-	       (part == XML_PART_IDENTITY || part == XML_PART_METADATA);
+	       (part == XML_PART_IDENTITY || part == XML_PART_METADATA ||
+		(part == XML_PART_LIBVIRT && xml_is(((xmlParserCtxt *)data)->node, "node")));
 }
 
 static void characters(void *data, const xmlChar *text, int length)

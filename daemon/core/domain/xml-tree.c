@@ -183,6 +183,16 @@ void xml_used_slots(const DomainXml *xml, bool used[PCI_SLOTS])
 	}
 }
 
+unsigned xml_take_slot(bool used[PCI_SLOTS])
+{
+	for (unsigned slot = 0; slot < PCI_LAST_PORT_SLOT; slot++)
+		if (!used[slot]) {
+			used[slot] = true;
+			return slot;
+		}
+	return 0;
+}
+
 const char *domain_xml_uuid(const DomainXml *xml)
 {
 	return xml->uuid;
@@ -193,7 +203,7 @@ const char *domain_xml_name(const DomainXml *xml)
 	return xml->name;
 }
 
-static const char *machine_of(const DomainXml *xml)
+const char *xml_machine(const DomainXml *xml)
 {
 	return str_or_empty(
 		xml_attribute(xml_child(xml_child(xml->root, "os"), "type"), "machine"));
@@ -201,7 +211,7 @@ static const char *machine_of(const DomainXml *xml)
 
 static bool is_virt(const DomainXml *xml)
 {
-	const char *machine = machine_of(xml);
+	const char *machine = xml_machine(xml);
 
 	return str_equal(machine, "virt") || str_starts_with(machine, "virt-");
 }
@@ -225,7 +235,7 @@ bool domain_xml_is_pcie(const DomainXml *xml)
 	for (xmlNode *i = xml_devices(xml); i; i = xml_next(i))
 		if (is_controller(i, 0))
 			return xml_attribute_is(i, "model", "pcie-root");
-	return strstr(machine_of(xml), "q35") || is_virt(xml);
+	return strstr(xml_machine(xml), "q35") || is_virt(xml);
 }
 
 bool domain_xml_sees_hotplug(const DomainXml *xml)

@@ -54,6 +54,8 @@ bool xml_is_of(const xmlNode *node, const char *namespace, const char *name);
 xmlNode *xml_child_of(const xmlNode *parent, const char *namespace, const char *name);
 /* The first of <devices>; NULL: there is none. */
 xmlNode *xml_devices(const DomainXml *xml);
+/* "pc-q35-7.2"; "": not said. Borrowed. */
+const char *xml_machine(const DomainXml *xml);
 /* Borrowed; NULL when absent, also of no node. */
 const char *xml_attribute(const xmlNode *node, const char *name);
 bool xml_attribute_is(const xmlNode *node, const char *name, const char *value);
@@ -95,6 +97,8 @@ bool xml_some_argument(const DomainXml *xml, bool (*is)(const char *argument));
 unsigned xml_free_index(const DomainXml *xml);
 /* The slots of the guest's bus 0 that are used or reserved. */
 void xml_used_slots(const DomainXml *xml, bool used[PCI_SLOTS]);
+/* One of these for a port or an expander, which it is marked as used by; 0: there is none. */
+unsigned xml_take_slot(bool used[PCI_SLOTS]);
 
 /* Appends an element, indented like those around it. */
 xmlNode *xml_append(xmlNode *parent, const char *name);

@@ -165,7 +165,8 @@ static json_t *holders_to_json(const DomainUses *uses, const PciFunction *lead,
 						  json_string_or_null(use->name), "uuid",
 						  json_string_or_null(use->uuid), "active",
 						  use->active, "guest_address",
-						  path ? BDF_TEXT(&first->seen) : NULL,
+						  path && first->has_seen ? BDF_TEXT(&first->seen)
+									  : NULL,
 						  "guest_path", path));
 	}
 	return a;

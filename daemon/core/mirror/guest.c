@@ -1,70 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/mirror/guest.h"
 
-#include <ctype.h>
-
+#include "core/domain/guest-bus.h"
 #include "core/pci/host-facts.h"
 #include "util/grow.h"
 #include "util/text.h"
 
 #include "guest.inc"
 
-/* The domain's PCI controllers by index; NULL: none of that index. */
-typedef struct Controllers {
-	const xmlNode *by_index[MIRROR_BUSES];
-} Controllers;
-
 static bool is_expander(const xmlNode *controller)
 {
-	return controller && xml_attribute_is(controller, "model", "pcie-expander-bus");
-}
-
-static void find_controllers(const DomainXml *xml, Controllers *c)
-{
-	unsigned index;
-
-	*c = (Controllers){ 0 };
-	for (xmlNode *i = xml_devices(xml); i; i = xml_next(i))
-		if (xml_is_pci_controller(i) && xml_number(i, "index", UINT8_MAX, &index) == 0)
-			c->by_index[index] = i;
+	return xml_attribute_is(controller, "model", "pcie-expander-bus");
 }
 
 /* Its bus number is one of an expander's. One whose place is not known takes one of pcie.0's. */
-static bool is_below_expander(const Controllers *c, const xmlNode *controller)
+static bool is_below_expander(const GuestBus *buses, const xmlNode *controller)
 {
-	Bdf at;
+	unsigned index = 0;
 
-	for (unsigned depth = 0; controller && depth < MIRROR_BUSES; depth++) {
-		if (is_expander(controller))
-			return true;
-		if (xml_guest_address(controller, &at) < 0 || at.bus == 0)
-			return false;
-		controller = c->by_index[at.bus];
-	}
-	return false;
+	(void)xml_number(controller, "index", UINT8_MAX, &index);
+	for (unsigned depth = 0; !buses[index].is_root && depth < GUEST_BUSES; depth++)
+		index = buses[index].at.bus;
+	return buses[index].is_root && index > 0;
 }
 
 /* ---- refusals ---- */
 
-static const char *machine_of(const DomainXml *xml)
-{
-	return str_or_empty(
-		xml_attribute(xml_child(xml_child(xml->root, "os"), "type"), "machine"));
-}
-
-/* pxb, pxb-pcie, pxb-cxl, also in JSON; not the letters of another word: bootfile=pxboot.0 */
-static bool names_expander(const char *argument)
-{
-	const char *at = strstr(argument, "pxb");
-
-	while (at && isalnum((unsigned char)at[strlen("pxb")]))
-		at = strstr(at + 1, "pxb");
-	return at;
-}
-
 static int check_kind(const DomainXml *xml, Problem **ret_problem)
 {
-	const char *machine = machine_of(xml);
+	const char *machine = xml_machine(xml);
 
 	if (!domain_xml_is_pcie(xml) || !strstr(machine, "q35"))
 		return mirror_refuse(ret_problem,
@@ -77,10 +41,10 @@ static int check_kind(const DomainXml *xml, Problem **ret_problem)
 			ret_problem,
 			.cause = xstrdup("it has no ACPI, by which a guest finds expanders"),
 			.remedy = xstrdup("add <acpi/> to its <features>, " MIRROR_OR_FLAT));
-	if (xml_some_argument(xml, names_expander))
+	if (guest_has_other_bridges(xml))
 		return mirror_refuse(
 			ret_problem,
-			.cause = xstrdup("its <qemu:commandline> adds an expander past libvirt, so "
+			.cause = xstrdup("its <qemu:commandline> adds a bridge past libvirt, so "
 					 "which bus numbers are free is not known"),
 			.remedy = xstrdup("make it a controller of libvirt's, " MIRROR_OR_FLAT));
 	return 0;
@@ -117,21 +81,20 @@ static void use_chassis(MirrorGuest *guest, const xmlNode *controller)
 
 static int read_controllers(const DomainXml *xml, MirrorGuest *guest, Problem **ret_problem)
 {
-	Controllers controllers;
-	unsigned on_root = 1; /* pcie.0 itself */
+	GuestBus buses[GUEST_BUSES];
 	int r = 0;
 
-	find_controllers(xml, &controllers);
+	guest_buses_read(xml, buses);
+	guest->floor = MIRROR_SPARE_BUSES + 1; /* with pcie.0 itself */
 	for (xmlNode *i = xml_devices(xml); i && r == 0; i = xml_next(i)) {
 		if (!xml_is_pci_controller(i))
 			continue;
 		use_chassis(guest, i);
 		if (is_expander(i))
 			r = read_bus_nr(guest, i, ret_problem);
-		else if (i != controllers.by_index[0] && !is_below_expander(&controllers, i))
-			on_root++;
+		else if (!xml_attribute_is(i, "model", "pcie-root") && !is_below_expander(buses, i))
+			guest->floor++;
 	}
-	guest->floor = on_root + MIRROR_SPARE_BUSES;
 	return r;
 }
 

@@ -43,63 +43,40 @@ static bool is_first(const MirrorFacts *facts, size_t member, PcieDistance dista
 
 static int add(Builder *b, MirrorRole role, int parent, Bdf host)
 {
-	MirrorTree *tree = b->tree;
+	int node = mirror_tree_add(b->tree, role, parent, &(Bdf){ 0 });
 
-	*GROW(tree->nodes, tree->n_nodes) = (MirrorNode){ .role = role,
-							  .parent = parent,
-							  .cell = MIRROR_NONE,
-							  .member = MIRROR_NONE,
-							  .host = host,
-							  .host_node = MIRROR_NONE };
-	return (int)tree->n_nodes - 1;
+	b->tree->nodes[node].host = host;
+	return node;
 }
 
-static void add_member(Builder *b, size_t member, int port)
-{
-	int node = add(b, MIRROR_MEMBER, port, b->facts->members[member]->bdf);
-
-	b->tree->nodes[node].member = (int)member;
-}
-
-/* Those that are PIX to this one: of several each has a downstream port of one switch. */
-static void add_near(Builder *b, size_t first, int port, bool alone)
+/*
+ * Those that are so near to this one, below a port: PXB, then PIX, then itself. What is `alone` on a
+ * root port needs no switch; each one of several has a downstream port of one.
+ */
+static void add_near(Builder *b, size_t first, PcieDistance near, int port, bool alone)
 {
 	const MirrorFacts *facts = b->facts;
+	PcieDistance nearer = (PcieDistance)(near - 1);
 	size_t n = 0;
 	int upstream;
 
+	if (near == PCIE_SELF) {
+		int node = add(b, MIRROR_MEMBER, port, facts->members[first]->bdf);
+
+		b->tree->nodes[node].member = (int)first;
+		return;
+	}
 	for (size_t i = first; i < facts->n_members; i++)
-		n += first_near(facts, i, PCIE_PIX) == first;
+		n += first_near(facts, i, near) == first && is_first(facts, i, nearer);
 	if (n == 1 && alone) {
-		add_member(b, first, port);
+		add_near(b, first, nearer, port, true);
 		return;
 	}
 	upstream = add(b, MIRROR_UPSTREAM, port, (Bdf){ 0 });
 	for (size_t i = first; i < facts->n_members; i++)
-		if (first_near(facts, i, PCIE_PIX) == first)
-			add_member(b, i, add(b, MIRROR_DOWNSTREAM, upstream, (Bdf){ 0 }));
-}
-
-/* Those that are PXB to this one: of several switches each is below a switch. */
-static void add_root_port(Builder *b, size_t first, int expander)
-{
-	const MirrorFacts *facts = b->facts;
-	const PciFunction *lead = facts->members[first];
-	int port = add(b, MIRROR_ROOT_PORT, expander,
-		       lead->n_upstream > 0 ? lead->upstream[0] : (Bdf){ 0 });
-	size_t n = 0;
-	int upstream;
-
-	for (size_t i = first; i < facts->n_members; i++)
-		n += first_near(facts, i, PCIE_PXB) == first && is_first(facts, i, PCIE_PIX);
-	if (n == 1) {
-		add_near(b, first, port, true);
-		return;
-	}
-	upstream = add(b, MIRROR_UPSTREAM, port, (Bdf){ 0 });
-	for (size_t i = first; i < facts->n_members; i++)
-		if (first_near(facts, i, PCIE_PXB) == first && is_first(facts, i, PCIE_PIX))
-			add_near(b, i, add(b, MIRROR_DOWNSTREAM, upstream, (Bdf){ 0 }), false);
+		if (first_near(facts, i, near) == first && is_first(facts, i, nearer))
+			add_near(b, i, nearer, add(b, MIRROR_DOWNSTREAM, upstream, (Bdf){ 0 }),
+				 false);
 }
 
 static void add_expander(Builder *b, size_t first)
@@ -115,8 +92,14 @@ static void add_expander(Builder *b, size_t first)
 		lead->numa_node == NUMA_NODE_NONE ? MIRROR_NONE : lead->numa_node;
 	b->tree->nodes[expander].cell = mirror_guest_cell(&b->guest, lead->numa_node);
 	for (size_t i = first; i < facts->n_members; i++)
-		if (first_near(facts, i, PCIE_PHB) == first && is_first(facts, i, PCIE_PXB))
-			add_root_port(b, i, expander);
+		if (first_near(facts, i, PCIE_PHB) == first && is_first(facts, i, PCIE_PXB)) {
+			const PciFunction *f = facts->members[i];
+
+			add_near(b, i, PCIE_PXB,
+				 add(b, MIRROR_ROOT_PORT, expander,
+				     f->n_upstream > 0 ? f->upstream[0] : (Bdf){ 0 }),
+				 true);
+		}
 }
 
 /* ---- NUMA ---- */
@@ -186,6 +169,7 @@ static int check_room(const Builder *b, unsigned needed)
 {
 	const MirrorGuest *guest = &b->guest;
 	size_t chassis = COUNT(guest->chassis, MIRROR_BUSES, !*it);
+	size_t n_expanders = count(b->tree, MIRROR_EXPANDER);
 
 	if (guest->index + needed > MIRROR_BUSES || chassis < needed)
 		return mirror_refuse(
@@ -207,17 +191,12 @@ static int check_room(const Builder *b, unsigned needed)
 			.remedy = xstrdup(RELEASE_ALL
 					  "remove unused PCI controllers, give its expanders "
 					  "a higher busNr, " MIRROR_OR_FLAT));
-	return 0;
-}
-
-/* A slot of pcie.0; 0: none is left. */
-static unsigned take_slot(MirrorGuest *guest)
-{
-	for (unsigned slot = 0; slot < PCI_LAST_PORT_SLOT; slot++)
-		if (!guest->slots[slot]) {
-			guest->slots[slot] = true;
-			return slot;
-		}
+	if (n_expanders > COUNT(guest->slots, PCI_LAST_PORT_SLOT, !*it))
+		return mirror_refuse(
+			b->ret_problem,
+			.cause = strf("%zu expanders are needed, and pcie.0 has too few free slots",
+				      n_expanders),
+			.remedy = xstrdup(RELEASE_ALL "remove devices from it, " MIRROR_OR_FLAT));
 	return 0;
 }
 
@@ -244,51 +223,32 @@ static unsigned earlier_siblings(const MirrorTree *tree, size_t node)
  * The controllers' indices are in the order in which firmware numbers their buses, so both grow
  * together, over all expanders.
  */
-static int number_node(Builder *b, size_t i, unsigned index, unsigned bus_nr)
-{
-	MirrorTree *tree = b->tree;
-	MirrorNode *node = &tree->nodes[i];
-	const MirrorNode *parent = node->parent == MIRROR_NONE ? NULL : &tree->nodes[node->parent];
-
-	if (node->role != MIRROR_MEMBER)
-		node->index = index;
-	if (!parent) {
-		node->slot = take_slot(&b->guest);
-		node->bus_nr = bus_nr;
-		node->guest.bus = (uint8_t)bus_nr;
-		return node->slot > 0
-			       ? 0
-			       : mirror_refuse(b->ret_problem,
-					       .cause = strf("%zu expanders are needed, and "
-							     "pcie.0 has too few free slots",
-							     count(tree, MIRROR_EXPANDER)),
-					       .remedy = xstrdup(RELEASE_ALL
-								 "remove devices "
-								 "from it, " MIRROR_OR_FLAT));
-	}
-	node->bus = parent->index;
-	if (node->role != MIRROR_MEMBER)
-		node->slot = earlier_siblings(tree, i);
-	node->guest.bus = (uint8_t)(bus_nr - (index - parent->index));
-	node->guest.device = (uint8_t)node->slot;
-	/* As libvirt chooses both, where it may (qemuDomainAssignPCIAddresses()). */
-	if (node->role == MIRROR_ROOT_PORT || node->role == MIRROR_DOWNSTREAM) {
-		node->chassis = take_chassis(&b->guest, index);
-		node->port = node->slot << 3;
-	}
-	return 0;
-}
-
 static int number(Builder *b)
 {
-	unsigned needed = (unsigned)(b->tree->n_nodes - count(b->tree, MIRROR_MEMBER)), at = 0;
-	int r = check_room(b, needed);
+	MirrorTree *tree = b->tree;
+	int needed = (int)(tree->n_nodes - count(tree, MIRROR_MEMBER)), at = 0;
+	int r = check_room(b, (unsigned)needed);
 
-	for (size_t i = 0; r == 0 && i < b->tree->n_nodes; i++) {
-		r = number_node(b, i, b->guest.index + at, b->guest.ceiling - needed + at);
-		at += b->tree->nodes[i].role != MIRROR_MEMBER;
+	if (r != 0)
+		return r;
+	for (size_t i = 0; i < tree->n_nodes; i++) {
+		MirrorNode *node = &tree->nodes[i];
+		bool top = node->role == MIRROR_EXPANDER;
+
+		if (!top)
+			node->bus = (unsigned)tree->nodes[node->parent].index;
+		if (node->role == MIRROR_MEMBER)
+			continue;
+		node->slot = top ? xml_take_slot(b->guest.slots) : earlier_siblings(tree, i);
+		node->index = (int)b->guest.index + at;
+		if (top)
+			node->bus_nr = (int)b->guest.ceiling - needed + at;
+		else if (node->role != MIRROR_UPSTREAM)
+			node->chassis = take_chassis(&b->guest, (unsigned)node->index);
+		at++;
 	}
-	return r;
+	mirror_tree_find_guest(tree);
+	return 0;
 }
 
 /* ---- distances ---- */
@@ -389,21 +349,18 @@ static int build(Builder *b)
 /* What libvirt and QEMU take: a definition that was edited by hand may have had another one. */
 static bool may_stand(const MirrorTree *tree, size_t i)
 {
+	static const unsigned above[MIRROR_ROLE_MAX_] = {
+		[MIRROR_ROOT_PORT] = 1U << MIRROR_EXPANDER,
+		[MIRROR_UPSTREAM] = 1U << MIRROR_ROOT_PORT | 1U << MIRROR_DOWNSTREAM,
+		[MIRROR_DOWNSTREAM] = 1U << MIRROR_UPSTREAM,
+		[MIRROR_MEMBER] = 1U << MIRROR_ROOT_PORT | 1U << MIRROR_DOWNSTREAM,
+	};
 	const MirrorNode *node = &tree->nodes[i];
-	MirrorRole above =
-		node->parent == MIRROR_NONE ? MIRROR_ROLE_MAX_ : tree->nodes[node->parent].role;
+	bool one = node->role == MIRROR_UPSTREAM || node->role == MIRROR_MEMBER;
 
-	switch (node->role) {
-	case MIRROR_EXPANDER:
-		return node->parent == MIRROR_NONE;
-	case MIRROR_ROOT_PORT:
-		return above == MIRROR_EXPANDER;
-	case MIRROR_DOWNSTREAM:
-		return above == MIRROR_UPSTREAM;
-	default:
-		return (above == MIRROR_ROOT_PORT || above == MIRROR_DOWNSTREAM) &&
-		       earlier_siblings(tree, i) == 0;
-	}
+	return node->role == MIRROR_EXPANDER ||
+	       (above[node->role] >> tree->nodes[node->parent].role & 1 &&
+		(!one || earlier_siblings(tree, i) == 0));
 }
 
 static bool has_cell(const MirrorGuest *guest, int cell)

@@ -167,41 +167,6 @@ static void boards_write(json_t *o, const char *key, const void *of)
 	json_set(o, key, a);
 }
 
-/* Below 0 is "none". */
-static json_t *number_or_null(int value)
-{
-	return value < 0 ? json_null() : json_integer(value);
-}
-
-/* What of the host a node stands for; switches stand for none in particular. */
-static json_t *host_of(const MirrorNode *node)
-{
-	bool none = node->role == MIRROR_UPSTREAM || node->role == MIRROR_DOWNSTREAM ||
-		    bdf_equal(&node->host, &(Bdf){ 0 });
-
-	return none ? json_null() : json_text(BDF_TEXT(&node->host));
-}
-
-static json_t *tree_to_json(const MirrorTree *tree)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; tree && i < tree->n_nodes; i++) {
-		const MirrorNode *node = &tree->nodes[i];
-		int index = node->role == MIRROR_MEMBER ? MIRROR_NONE : (int)node->index;
-		int bus_nr = node->role == MIRROR_EXPANDER ? (int)node->bus_nr : MIRROR_NONE;
-
-		json_append(a, json_build("{s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "role",
-					  mirror_role_to_string(node->role), "parent",
-					  number_or_null(node->parent), "address",
-					  BDF_TEXT(&node->guest), "index", number_or_null(index),
-					  "bus_nr", number_or_null(bus_nr), "cell",
-					  number_or_null(node->cell), "host_address", host_of(node),
-					  "host_node", number_or_null(node->host_node)));
-	}
-	return a;
-}
-
 static void steps_write(json_t *o, const char *key, const void *of)
 {
 	const Plan *plan = of;
@@ -267,7 +232,10 @@ char *plan_to_json(const Plan *plan)
 		has_diff(plan) ? domain_xml_diff(plan->xml_before, plan->xml_after) : NULL;
 
 	json_set(o, "hostdevs", json_strv(plan->hostdevs));
-	json_set(o, "guest_tree", tree_to_json(plan->mirror));
+	json_set(o, "guest_tree",
+		 plan->mirror ? JSON_ARRAY(plan->mirror->nodes, plan->mirror->n_nodes,
+					   json_struct_write(mirror_node_members, it))
+			      : json_array());
 	json_set(o, "xml_diff", json_text(str_or_empty(diff)));
 	json_object_update(o, fit);
 	json_set(o, "warnings", warnings_to_json(plan, diff));

@@ -54,24 +54,6 @@ int plan_check_mirror(const Planner *p)
 					      "--config"));
 }
 
-/* What its QEMU lacks libvirt finds when it takes the definition, and refuses. */
-static int check_version(const Planner *p)
-{
-	uint64_t version = p->facts->host ? p->facts->host->libvirt_version : 0;
-	_cleanup_free_ char *text = libvirt_version_text(version);
-
-	if (version >= LIBVIRT_EXPANDER)
-		return 0;
-	return problem_refuse(
-		p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-		.reason = xstrdup("its guest cannot have the host's topology"),
-		.cause = version > 0
-				 ? strf("libvirt is %s, and has pcie-expander-bus from 1.3.4 on",
-					text)
-				 : xstrdup("the version of libvirt is not known"),
-		.remedy = xstrdup("upgrade libvirt, or assign with --topology=flat"));
-}
-
 /* Each group has expanders of its own, so the guest sees members of two groups as NODE or SYS. */
 static void warn_of_others(Planner *p, const PciFunction *const *members, size_t n_members)
 {
@@ -98,15 +80,21 @@ static void warn_of_others(Planner *p, const PciFunction *const *members, size_t
 
 int plan_mirror(Planner *p, const DomainXml *xml, size_t n)
 {
-	size_t n_members;
+	uint64_t version = p->facts->host ? p->facts->host->libvirt_version : 0;
 	_cleanup_free_ const PciFunction **members = NULL;
-	int r;
+	char *old = NULL;
+	size_t n_members;
 
 	if (p->topology != TOPOLOGY_MIRROR)
 		return 0;
-	r = check_version(p);
-	if (r != 0)
-		return r;
+	/* What its QEMU lacks libvirt finds when it takes the definition, and refuses. */
+	old = plan_old_version("libvirt", version, "pcie-expander-bus needs", LIBVIRT_EXPANDER);
+	if (old)
+		return problem_refuse(
+			p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			.reason = xstrdup("its guest cannot have the host's topology"),
+			.cause = old,
+			.remedy = xstrdup("upgrade libvirt, or assign with --topology=flat"));
 	members = group_leads(p->facts->group, &n_members);
 	/* A companion that is not there has no place on the host. */
 	if (n_members != n)

@@ -41,19 +41,15 @@ int plan_check_hot_peers(const Planner *p)
 		      xstrdup("shut it down, or assign to its definition: --config"));
 }
 
-/* PROBLEM: `what` is older than `who` needs it, or its version is not known. */
-static int check_version(const Planner *p, const char *what, uint64_t is, const char *who,
-			 uint64_t least)
+char *plan_old_version(const char *what, uint64_t is, const char *who, uint64_t least)
 {
 	_cleanup_free_ char *has = libvirt_version_text(is);
 	_cleanup_free_ char *needs = libvirt_version_text(least);
 
 	if (is >= least)
-		return 0;
-	return refuse(p,
-		      is == 0 ? strf("the version of %s is not known, and %s %s", what, who, needs)
-			      : strf("%s is %s, and %s %s", what, has, who, needs),
-		      or_without(p, "upgrade it, or "));
+		return NULL;
+	return is == 0 ? strf("the version of %s is not known, and %s %s", what, who, needs)
+		       : strf("%s is %s, and %s %s", what, has, who, needs);
 }
 
 static bool has_clique(const Planner *p, const PciFunction *function)
@@ -68,17 +64,18 @@ static int check_versions(const Planner *p, const DomainXml *xml)
 	static const HostFacts nothing;
 	const HostFacts *host = p->facts->host ? p->facts->host : &nothing;
 	const Group *group = p->facts->group;
+	bool later = SOME_OF(group->gpus, group->n_gpus, !board_before_turing(it->lead->device));
 	_cleanup_free_ char *emulator = domain_xml_own_emulator(xml);
-	int r = check_version(p, "libvirt", host->libvirt_version, "that needs", LIBVIRT_OVERRIDE);
+	char *old =
+		plan_old_version("libvirt", host->libvirt_version, "that needs", LIBVIRT_OVERRIDE);
 
-	if (r != 0 || EVERY_OF(group->gpus, group->n_gpus, board_before_turing(it->lead->device)))
-		return r;
 	/* libvirt tells the version of the one that it takes itself. */
-	if (emulator)
-		return refuse(p, strf("the version of its <emulator> %s is not known", emulator),
-			      NULL);
-	return check_version(p, "QEMU", host->hypervisor_version, "boards from Turing on need",
-			     QEMU_LATER_PLACE);
+	if (!old && later && emulator)
+		old = strf("the version of its <emulator> %s is not known", emulator);
+	else if (!old && later)
+		old = plan_old_version("QEMU", host->hypervisor_version,
+				       "boards from Turing on need", QEMU_LATER_PLACE);
+	return old ? refuse(p, old, or_without(p, "upgrade it, or ")) : 0;
 }
 
 /* NVIDIA/nccl issue 2335: between two RTX 3090 writes never arrived, and no error was told. */

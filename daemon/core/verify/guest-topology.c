@@ -23,9 +23,9 @@ typedef struct Judge {
 	char *untrue; /* what the file says otherwise than the host is; or NULL */
 	/* Of pairs of a GPU and a NIC: those with GPUDirect RDMA, and without, unlike on the host. */
 	char **near, **apart;
-	size_t n_rdma;	  /* all of them */
-	bool contrary;	  /* sysfs and file say different things of one */
-	size_t n_unclear; /* of which NCCL's own view is not known */
+	size_t n_rdma, n_unclear; /* all of them; those of which NCCL's own view is not known */
+	char **peers;		  /* two GPUs without NVLink that it takes for near */
+	bool contrary;		  /* sysfs and file say different things of a pair */
 } Judge;
 LOCAL_CLEAR(Judge, judge_clear)
 
@@ -81,7 +81,7 @@ static void judge_member(Judge *j, size_t i)
 {
 	const PciFunction *member = j->in->members[i];
 	const DomainHostdev *hostdev = domain_use_hostdev(j->in->use, &member->bdf);
-	const SightFunction *seen = hostdev ? sight_find_path(&j->sight, hostdev->path) : NULL;
+	const SightFunction *seen = hostdev ? sight_find(&j->sight, hostdev->path) : NULL;
 	Place *place = &j->places[i];
 
 	if (!seen || seen->function.class_code != member->class_code) {
@@ -89,7 +89,7 @@ static void judge_member(Judge *j, size_t i)
 		     BDF_TEXT(&member->bdf));
 		return;
 	}
-	*place = (Place){ seen, sight_find(&j->file.sight, &seen->function.bdf) };
+	*place = (Place){ seen, sight_find(&j->file.sight, BDF_TEXT(&seen->function.bdf)) };
 	/* NCCL wants to know nothing of an NVMe. */
 	if (!place->filed && member->class_code != PCI_CLASS_NVME)
 		NOTE(j->untrue, "it lacks %s, which is %s in the guest", BDF_TEXT(&member->bdf),
@@ -101,19 +101,17 @@ static void judge_member(Judge *j, size_t i)
 
 #define UNKNOWN PCIE_DISTANCE_MAX_
 
-/* What NCCL has of a GPU and a NIC: its file counts, where that has both. */
-static void hear_rdma(Judge *j, const char *two, PcieDistance host, PcieDistance guest,
-		      PcieDistance file)
+/* What NCCL has of a GPU and a NIC or another GPU; `own`: its view of them. */
+static void hear_nccl(Judge *j, bool is_nic, const char *two, PcieDistance host, PcieDistance own)
 {
-	PcieDistance own = file != UNKNOWN ? file : guest;
 	const char *word = pcie_distance_to_string(own);
+	bool near = own <= PCIE_PXB;
 
-	j->n_rdma++;
-	j->n_unclear += own == UNKNOWN;
-	j->contrary |= file != UNKNOWN && guest != UNKNOWN && file != guest;
-	if (own <= PCIE_PXB)
-		strv_appendf(&j->near, "%s (%s)", two, word);
-	else if (own != UNKNOWN && host <= PCIE_PXB)
+	j->n_rdma += is_nic;
+	j->n_unclear += is_nic && own == UNKNOWN;
+	if (near && (is_nic || j->in->verify->links_expected == 0))
+		strv_appendf(is_nic ? &j->near : &j->peers, "%s (%s)", two, word);
+	else if (is_nic && !near && own != UNKNOWN && host <= PCIE_PXB)
 		strv_appendf(&j->apart, "%s (%s, on the host %s)", two, word,
 			     pcie_distance_to_string(host));
 }
@@ -132,7 +130,7 @@ static void judge_pair(Judge *j, size_t a, size_t b)
 	const PciFunction *ma = j->in->members[a], *mb = j->in->members[b];
 	const Place *pa = &j->places[a], *pb = &j->places[b];
 	_cleanup_free_ char *two = strf("%s and %s", BDF_TEXT(&ma->bdf), BDF_TEXT(&mb->bdf));
-	PcieDistance host = nccl_distance(ma, mb), guest = UNKNOWN, file = UNKNOWN;
+	PcieDistance host = nccl_distance(ma, mb), guest = UNKNOWN, file = UNKNOWN, own;
 
 	/* Ports of one NIC: the guest has them in slots of their own, and nobody asks. */
 	if (bdf_same_slot(&ma->bdf, &mb->bdf))
@@ -147,9 +145,12 @@ static void judge_pair(Judge *j, size_t a, size_t b)
 	if (pa->filed && pb->filed)
 		file = nccl_distance(&pa->filed->function, &pb->filed->function);
 	compare_distances(two, file, "it", host, &j->untrue);
-	if (ma->class_code >> 16 == BASE_CLASS_DISPLAY &&
-	    mb->class_code >> 16 == PCI_BASE_CLASS_NETWORK)
-		hear_rdma(j, two, host, guest, file);
+	/* Its file counts where that has both. One that it lacks it hangs where nobody knows. */
+	own = pa->filed && pb->filed ? file : pa->filed || pb->filed ? UNKNOWN : guest;
+	if (ma->class_code >> 16 != BASE_CLASS_DISPLAY || mb->class_code == PCI_CLASS_NVME)
+		return;
+	hear_nccl(j, mb->class_code >> 16 == PCI_BASE_CLASS_NETWORK, two, host, own);
+	j->contrary |= file != UNKNOWN && guest != UNKNOWN && file != guest;
 }
 
 /* ---- in words ---- */
@@ -170,7 +171,8 @@ static void tell_file(const Judge *j, GuestTopology *t)
 	static const char *const texts[NCCL_FILE_STATE_MAX_] = {
 		[NCCL_FILE_MISSING] = "nccl.conf names one that is not there",
 		[NCCL_FILE_UNREADABLE] = "it is not one that NCCL can read",
-		[NCCL_FILE_TRUE] = "it says what the host has",
+		/* The links of switches are its own word. */
+		[NCCL_FILE_TRUE] = "it has the distances of the host",
 	};
 
 	t->file = j->file.state;
@@ -178,7 +180,9 @@ static void tell_file(const Judge *j, GuestTopology *t)
 		t->file = j->untrue ? NCCL_FILE_UNTRUE
 			  : j->lost ? NCCL_FILE_UNKNOWN
 				    : NCCL_FILE_TRUE;
-	t->file_told = xstrdup(t->file == NCCL_FILE_UNTRUE ? j->untrue : texts[t->file]);
+	t->file_told = xstrdup(t->file == NCCL_FILE_UNTRUE ? j->untrue
+			       : j->file.too_large	   ? "it is too large to be looked at"
+							   : texts[t->file]);
 }
 
 /* "0000:41:00.0 and 0000:43:00.0 (PIX), …" */
@@ -196,18 +200,28 @@ static char *pairs_text(char *const *pairs)
 
 static void tell_nccl(const Judge *j, GuestTopology *t)
 {
-	_cleanup_free_ char *near = pairs_text(j->near), *apart = pairs_text(j->apart);
+	_cleanup_free_ char *near = pairs_text(j->near), *apart = pairs_text(j->apart),
+			    *peers = pairs_text(j->peers);
+	_cleanup_strv_ char **told = NULL;
 
-	if (j->n_rdma == 0)
-		return;
-	t->nccl =
-		strf("%s%s%s%s%s%s",
-		     j->near			? "GPUDirect RDMA between "
-		     : j->n_unclear < j->n_rdma ? "no GPUDirect RDMA"
-						: "whether it uses GPUDirect RDMA is not known",
-		     near, j->apart ? "; none between " : "", apart,
-		     j->contrary ? "; it believes its file, which is not what the guest sees" : "",
-		     j->file.sets_level ? "; but nccl.conf sets NCCL_NET_GDR_LEVEL" : "");
+	if (j->near)
+		strv_appendf(&told, "it allows GPUDirect RDMA between %s", near);
+	else if (j->n_rdma > 0)
+		strv_append(&told, j->n_unclear == 0
+					   ? "it allows no GPUDirect RDMA"
+					   : "whether it allows GPUDirect RDMA is not known");
+	if (j->apart)
+		strv_appendf(&told, "none between %s", apart);
+	/* ncclTopoCheckP2p() in its src/graph/paths.cc */
+	if (j->peers)
+		strv_appendf(&told,
+			     "it uses peer access over PCIe, if the driver has it, between %s",
+			     peers);
+	if (told && j->contrary)
+		strv_append(&told, "it believes its file, which is not what the guest sees");
+	if (j->n_rdma > 0 && j->file.sets_level)
+		strv_append(&told, "but nccl.conf sets NCCL_NET_GDR_LEVEL");
+	t->nccl = told ? strv_join(told, "; ") : NULL;
 }
 
 #define GIVE_FILE "give the guest NCCL's file: gpupass export --format=nccl-topo %1$s"

@@ -13,7 +13,7 @@
 /*
  * Each display, NIC and NVMe: what the shell itself can read of it, of its port, and of the port
  * above that, which leads up from a switch. Of two that are joined NCCL takes the lesser speed and
- * width (ncclTopoGetXmlFromSys() in its src/graph/xml.cc).
+ * width (ncclTopoGetXmlFromSys() in its src/graph/xml.cc), but since 2.30 of a GPU what NVML has now.
  */
 static const char *const read_sysfs[] = {
 	"sh", "-c",
@@ -44,7 +44,7 @@ static const char *const read_file[] = {
 	"f=${f:-/var/run/nvidia-topologyd/virtualTopology.xml}\n"
 	"[ -f \"$f\" ] && r=there || r=not\n"
 	"echo ${n:-usual} $r ${l:+level}\n"
-	"[ $r = not ] || cat \"$f\"\n",
+	"[ $r = not ] || head -c 65537 \"$f\"\n",
 	NULL
 };
 const char *const *const sight_commands[SIGHT_RUNS] = { read_sysfs, read_file };
@@ -160,16 +160,18 @@ int sight_read(const GuestRun *run, Sight *ret)
 static void read_pci(const xmlNode *parent, const Bdf *above, size_t n, int node, Sight *sight)
 {
 	for (const xmlNode *i = xml_first(parent); i; i = xml_next(i)) {
+		const char *busid = xml_attribute(i, "busid");
 		SightFunction *seen;
 		Bdf chain[DEPTH_MAX];
 
 		if (!xml_is(i, "pci") || n + 2 > DEPTH_MAX ||
-		    bdf_parse(str_or_empty(xml_attribute(i, "busid")), &chain[n]) < 0)
+		    bdf_parse(str_or_empty(busid), &chain[n]) < 0)
 			continue;
 		if (n > 0)
 			memcpy(chain, above, n * sizeof(Bdf));
 		chain[n + 1] = chain[n];
 		seen = GROW(sight->items, sight->n_items);
+		seen->path = xstrdup(busid);
 		seen->function.bdf = chain[n];
 		seen->function.numa_node = node;
 		set_upstream(&seen->function, chain, n);
@@ -178,11 +180,28 @@ static void read_pci(const xmlNode *parent, const Bdf *above, size_t n, int node
 	}
 }
 
+/* Its reader knows no declaration, and blanks only: xmlGetNode() in src/graph/xml.cc. */
+static bool is_plain(const char *text)
+{
+	bool inside = false;
+
+	for (; *text; text++) {
+		const char *end = str_starts_with(text, "<!--") ? strstr(text, "-->") : NULL;
+
+		text = end ? end + 2 : text;
+		if (*text == '\t' || str_starts_with(text, "<?") ||
+		    (inside && (*text == '\n' || *text == '\r')))
+			return false;
+		inside = *text == '<' || (inside && *text != '>');
+	}
+	return true;
+}
+
 /* <system version="1"><cpu numaid="0"><pci busid="…">: NCCL knows no other version. */
 static bool read_system(const char *text, Sight *sight)
 {
 	_cleanup_free_ char *message = NULL;
-	_cleanup_(xml_doc_freep) xmlDoc *doc = xml_parse(text, 0, &message);
+	_cleanup_(xml_doc_freep) xmlDoc *doc = is_plain(text) ? xml_parse(text, 0, &message) : NULL;
 	const xmlNode *system = doc ? xmlDocGetRootElement(doc) : NULL;
 
 	if (!system || !xml_is(system, "system") || !xml_attribute_is(system, "version", "1"))
@@ -198,7 +217,8 @@ void nccl_file_read(const GuestRun *run, NcclFile *ret)
 	size_t length = run->out ? strcspn(run->out, "\n") : 0;
 	_cleanup_free_ char *first = run->out ? xstrndup(run->out, length) : xstrdup("");
 
-	*ret = (NcclFile){ .state = NCCL_FILE_UNKNOWN };
+	*ret = (NcclFile){ .state = NCCL_FILE_UNKNOWN,
+			   .too_large = run->outcome == GUEST_TOO_MUCH };
 	if (!is_whole(run))
 		return;
 	ret->sets_level = str_ends_with(first, " level");
@@ -214,12 +234,7 @@ void nccl_file_read(const GuestRun *run, NcclFile *ret)
 
 /* ---- what they say ---- */
 
-const SightFunction *sight_find(const Sight *sight, const Bdf *bdf)
-{
-	return FIND(sight->items, sight->n_items, bdf_equal(&it->function.bdf, bdf));
-}
-
-const SightFunction *sight_find_path(const Sight *sight, const char *path)
+const SightFunction *sight_find(const Sight *sight, const char *path)
 {
 	return FIND(sight->items, sight->n_items, str_equal(it->path, path));
 }

@@ -25,8 +25,8 @@ typedef struct SightLink {
 
 typedef struct SightFunction {
 	PciFunction function; /* address, class, NUMA node, bridges above: nothing else */
-	char *path;	      /* as of DomainHostdev; NULL: only the file has it */
-	SightLink link;	      /* the lesser of its own and its port's, which NCCL takes */
+	char *path;	      /* as of DomainHostdev; in the file its busid: NCCL compares texts */
+	SightLink link;	      /* in sysfs the lesser of its own and its port's */
 	SightLink up;	      /* of the port that leads up from its switch */
 } SightFunction;
 
@@ -40,6 +40,7 @@ DECLARE_CLEAR(Sight, sight_clear)
 typedef struct NcclFile {
 	NcclFileState state; /* TRUE where NCCL can read it: nobody has compared it */
 	bool sets_level;     /* nccl.conf sets NCCL_NET_GDR_LEVEL */
+	bool too_large;	     /* to be looked at */
 	Sight sight;
 } NcclFile;
 DECLARE_CLEAR(NcclFile, nccl_file_clear)
@@ -52,9 +53,7 @@ extern const char *const *const sight_commands[SIGHT_RUNS];
 int sight_read(const GuestRun *run, Sight *ret);
 void nccl_file_read(const GuestRun *run, NcclFile *ret);
 
-/* By address; NULL: it has none there. */
-const SightFunction *sight_find(const Sight *sight, const Bdf *bdf);
 /* By its path; NULL: there is none. */
-const SightFunction *sight_find_path(const Sight *sight, const char *path);
+const SightFunction *sight_find(const Sight *sight, const char *path);
 /* In NCCL's terms, which has PHB for all of one NUMA node, and so for all of none. */
 PcieDistance nccl_distance(const PciFunction *a, const PciFunction *b);

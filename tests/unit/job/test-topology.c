@@ -295,6 +295,7 @@ ON_A_RIG(a_tree_whose_cells_are_gone_is_told)
 	rig_must(rig, &MIRRORED);
 	fake_watch(&rig->fake);
 	assert_non_null(strstr(definition(rig), "<node>0</node>"));
+	expect_drift(rig, NULL);
 	fail_to_release(rig, take_out_cells);
 	rig_expect_devices(rig, "vm42", 4, 0);
 	assert_null(strstr(definition(rig), "<node>"));
@@ -349,5 +350,6 @@ ON_A_RIG(a_definition_that_lacks_the_tree_is_no_success)
 	rig_at(rig, FAKE_GET, 4, move_a_member);
 	rig_try(rig, &MIRRORED);
 	assert_int_equal(rig->last.state, JOB_FAILED);
-	assert_non_null(strstr(rig->last.message, "does not have the tree"));
+	assert_non_null(
+		strstr(rig->last.message, "does not have 0000:41:00.0 where it was defined"));
 }

@@ -304,6 +304,7 @@ static inline _unused_ void scene_companions_after(Scene *s)
 	*GROW(s->health.ports, s->health.n_ports) =
 		(HealthPort){ .bdf = bdf_of("0000:02:00.0"),
 			      .config = { .speed_max = 4, .width_max = 8 } };
+	hostdev->has_seen = true;
 	hostdev->seen = bdf_of("0000:05:00.0");
 	snprintf(hostdev->path, sizeof(hostdev->path), "00/02.3/00.0");
 	scene_join(s, "pair0", MEMBER_NIC, "0000:06:00.0");

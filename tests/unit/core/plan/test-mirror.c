@@ -172,8 +172,9 @@ TEST(what_cannot_be_mirrored_is_refused)
 			 model_record(m, "nvidia", NULL)->topology = TOPOLOGY_MIRROR,
 			 model_domain(m, "q35-eight-ports", "q35-eight-ports-live")));
 	REFUSED("an old libvirt", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-		"its guest cannot have the host's topology", "libvirt is 1.3.0, and has",
-		"--topology=flat", MIRRORED(m->facts = &too_old));
+		"its guest cannot have the host's topology",
+		"libvirt is 1.3.0, and pcie-expander-bus needs 1.3.4", "--topology=flat",
+		MIRRORED(m->facts = &too_old));
 	REFUSED("libvirt of no version", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		"its guest cannot have the host's topology", "is not known", "--topology=flat",
 		MIRRORED(m->facts = &no_version));

@@ -105,9 +105,10 @@ typedef struct Case {
 	const char *sysfs, *file;
 	bool is_flat;
 	GpuHealth *health;
+	unsigned links; /* NVLinks between its GPUs */
 } Case;
-#define GUEST(sysfs, file) (&(Case){ sysfs, file, false, NULL })
-#define FLAT(sysfs, file) (&(Case){ sysfs, file, true, NULL })
+#define GUEST(sysfs, file) (&(Case){ sysfs, file, false, NULL, 0 })
+#define FLAT(sysfs, file) (&(Case){ sysfs, file, true, NULL, 0 })
 
 static GuestRun run_of(const char *text)
 {
@@ -119,7 +120,9 @@ static GuestRun run_of(const char *text)
 
 static GuestTopology *judge_runs(const Case *c, const GuestRun runs[SIGHT_RUNS])
 {
-	static const VerifyInput verify = { .domain = "vm42", .group = "pair0" };
+	const VerifyInput verify = { .domain = "vm42",
+				     .group = "pair0",
+				     .links_expected = c->links };
 	DomainHostdev hostdevs[ELEMENTS(members)] = { 0 };
 	const DomainUse use = { .hostdevs = hostdevs, .n_hostdevs = ELEMENTS(members) };
 	Host host;
@@ -181,9 +184,10 @@ static void expect(const Case *c, GuestSight state, NcclFileState file, const ch
 }
 
 #define BOTH_NEAR                                                                                  \
-	"GPUDirect RDMA between 0000:44:00.0 and 0000:45:00.0 (PIX), 0000:84:00.0 and 0000:85:00.0 (PIX)"
+	"it allows GPUDirect RDMA between 0000:44:00.0 and 0000:45:00.0 (PIX), 0000:84:00.0 and "  \
+	"0000:85:00.0 (PIX)"
 #define NONE_NEAR                                                                                  \
-	"no GPUDirect RDMA; none between 0000:44:00.0 and 0000:45:00.0 (PHB, on the host PIX), "
+	"it allows no GPUDirect RDMA; none between 0000:44:00.0 and 0000:45:00.0 (PHB, on the host PIX), "
 
 /* ---- what it sees ---- */
 
@@ -208,7 +212,8 @@ TEST(a_guest_with_other_bus_numbers_is_understood)
 	_cleanup_free_ char *other = with(flat, "0000:03:00.0", "0000:77:00.0");
 
 	expect(FLAT(other, truth), GUEST_SIGHT_OTHER, NCCL_FILE_UNTRUE, "are PHB in the guest",
-	       "it lacks 0000:44:00.0, which is 0000:77:00.0 in the guest", "and 0000:45:00.0",
+	       "it lacks 0000:44:00.0, which is 0000:77:00.0 in the guest",
+	       "it allows GPUDirect RDMA between 0000:84:00.0 and 0000:85:00.0 (PIX); it believes",
 	       "nccl-topo");
 }
 
@@ -221,7 +226,18 @@ TEST(a_device_that_is_missing_or_another_leaves_it_unknown)
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
 		expect(GUEST(rows[i], none), GUEST_SIGHT_UNKNOWN, NCCL_FILE_NONE,
 		       "which device of the guest is 0000:44:00.0 is not known", NULL,
-		       "GPUDirect RDMA between 0000:84:00.0 and 0000:85:00.0 (PIX)", NULL);
+		       "it allows GPUDirect RDMA between 0000:84:00.0 and 0000:85:00.0 (PIX)",
+		       NULL);
+}
+
+TEST(no_rdma_is_said_of_all_only_where_all_is_known)
+{
+	_cleanup_free_ char *gone = with(flat, "0000:00:02.0", "0000:00:05.0");
+
+	expect(FLAT(gone, none), GUEST_SIGHT_OTHER, NCCL_FILE_NONE, "in the guest", NULL,
+	       "whether it allows GPUDirect RDMA is not known; none between 0000:84:00.0 and "
+	       "0000:85:00.0 (PHB, on the host PIX)",
+	       "nccl-topo");
 }
 
 /* promise G9 */
@@ -309,11 +325,11 @@ TEST(a_port_that_seems_slower_than_the_hosts_is_told)
 	_cleanup_free_ char *old =
 		with(mirrored, FAST, LINK("16", "16 GT/s") PORT("16", "32 GT/s"));
 
-	expect(&(Case){ mirrored, none, false, health }, GUEST_SIGHT_HOST, NCCL_FILE_NONE,
+	expect(&(Case){ mirrored, none, false, health, 0 }, GUEST_SIGHT_HOST, NCCL_FILE_NONE,
 	       "of the host", NULL, BOTH_NEAR, NULL);
-	expect(&(Case){ old, none, false, health }, GUEST_SIGHT_HOST, NCCL_FILE_NONE, "of the host",
-	       NULL, BOTH_NEAR, NULL);
-	expect(&(Case){ slow, none, false, health }, GUEST_SIGHT_HOST, NCCL_FILE_NONE,
+	expect(&(Case){ old, none, false, health, 0 }, GUEST_SIGHT_HOST, NCCL_FILE_NONE,
+	       "of the host", NULL, BOTH_NEAR, NULL);
+	expect(&(Case){ slow, none, false, health, 0 }, GUEST_SIGHT_HOST, NCCL_FILE_NONE,
 	       "the guest sees the distances of the host; the link of 0000:44:00.0 is 2.5 GT/s x1 "
 	       "there, on the host 16 GT/s x16",
 	       NULL, BOTH_NEAR, "export --format=nccl-topo vm42");
@@ -330,7 +346,7 @@ TEST(the_link_up_from_qemus_switch_seems_slow_to_nccl)
 		with(mirrored, PORT("16", "16.0 GT/s PCIe"),
 		     PORT("0", "Unknown") " up_width='1' up_speed='2.5 GT/s PCIe'");
 
-	expect(&(Case){ qemu, none, false, health }, GUEST_SIGHT_HOST, NCCL_FILE_NONE,
+	expect(&(Case){ qemu, none, false, health, 0 }, GUEST_SIGHT_HOST, NCCL_FILE_NONE,
 	       "the guest sees the distances of the host; the link up from the switch of "
 	       "0000:44:00.0 is 2.5 GT/s x1 there, on the host 16 GT/s x16",
 	       NULL, BOTH_NEAR, "export --format=nccl-topo vm42");
@@ -342,8 +358,8 @@ TEST(a_true_file_makes_up_for_a_flat_guest)
 {
 	_cleanup_free_ GpuHealth *health = host_links();
 
-	expect(&(Case){ flat, truth, true, health }, GUEST_SIGHT_OTHER, NCCL_FILE_TRUE,
-	       "are PHB in the guest", "it says what the host has",
+	expect(&(Case){ flat, truth, true, health, 0 }, GUEST_SIGHT_OTHER, NCCL_FILE_TRUE,
+	       "are PHB in the guest", "it has the distances of the host",
 	       BOTH_NEAR "; it believes its file, which is not what the guest sees", NULL);
 }
 
@@ -352,10 +368,14 @@ TEST(a_file_that_says_otherwise_than_the_host_is_named_and_believed)
 	static const struct {
 		const char *from, *to, *told, *nccl;
 	} rows[] = {
+		/* NCCL hangs one that its file lacks below a CPU of its own choice. */
 		{ "0000:03:00.0", "0000:13:00.0",
 		  "it lacks 0000:44:00.0, which is 0000:03:00.0 in the guest",
-		  "RDMA between 0000:84:00.0 and 0000:85:00.0 (PIX); none between 0000:44:00.0 and "
-		  "0000:45:00.0 (PHB, on the host PIX)" },
+		  "RDMA between 0000:84:00.0 and 0000:85:00.0 (PIX); it believes" },
+		/* It compares texts. */
+		{ "0000:03:00.0", "03:00.0", "it lacks 0000:44:00.0", "(PIX); it believes" },
+		{ "ffff:ff:01.0", "FFFF:FF:01.0", NULL, "(PIX)" },
+		{ "<system", "<!-- <?\n\t-->\n<system", NULL, "(PIX)" },
 		{ "0000:03:00.0' link_speed='16.0", "0000:03:00.0' link_speed='8.0",
 		  "the link of 0000:44:00.0 is 8 GT/s x16 in it, on the host 16 GT/s x16",
 		  "0000:44:00.0 and 0000:45:00.0 (PIX)" },
@@ -369,9 +389,9 @@ TEST(a_file_that_says_otherwise_than_the_host_is_named_and_believed)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *file = with(truth, rows[i].from, rows[i].to);
 
-		expect(&(Case){ flat, file, true, health }, GUEST_SIGHT_OTHER,
+		expect(&(Case){ flat, file, true, health, 0 }, GUEST_SIGHT_OTHER,
 		       rows[i].told ? NCCL_FILE_UNTRUE : NCCL_FILE_TRUE, "in the guest",
-		       rows[i].told ? rows[i].told : "it says", rows[i].nccl,
+		       rows[i].told ? rows[i].told : "it has", rows[i].nccl,
 		       rows[i].told ? "--format=nccl-topo" : NULL);
 	}
 }
@@ -394,6 +414,24 @@ TEST(a_switch_below_a_switch_is_farther)
 	       "--format=nccl-topo");
 }
 
+/* NCCL, too, goes over PCIe between boards that it takes for near: the file opens more than RDMA. */
+TEST(boards_that_seem_near_and_have_no_nvlink_are_told)
+{
+	_cleanup_free_ char *half = with(truth, "0000:05:00.0", "0000:04:00.0");
+	_cleanup_free_ char *both =
+		with(half, "02.0" SPEED " class='0x060400'><pci busid='0000:04:00.0",
+		     "02.0" SPEED " class='0x060400'><pci busid='0000:05:00.0");
+
+	for (unsigned links = 0; links < 5; links += 4)
+		expect(&(Case){ flat, both, true, NULL, links }, GUEST_SIGHT_OTHER,
+		       NCCL_FILE_UNTRUE, "in the guest", "are PIX in it, on the host SYS",
+		       links > 0
+			       ? "on the host PIX); it believes"
+			       : "on the host PIX); it uses peer access over PCIe, if the driver "
+				 "has it, between 0000:44:00.0 and 0000:84:00.0 (PIX); it believes",
+		       "nccl-topo");
+}
+
 /* promise G9 */
 TEST(a_file_that_nccl_cannot_read_is_told)
 {
@@ -405,6 +443,12 @@ TEST(a_file_that_nccl_cannot_read_is_told)
 		"<system version='1'>",
 		"<!DOCTYPE system [<!ENTITY a 'b'>]><system version='1'/>",
 		"root:x:0:0:root:/root:/bin/bash",
+		"<?xml version='1.0'?><system version='1'/>",
+		"<system\nversion='1'/>",
+		"<system version='1'\n/>",
+		"<system\tversion='1'/>",
+		"<system version='1'>\t</system>",
+		"<system version='1'><!-- </system>",
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -498,8 +542,19 @@ TEST(the_file_that_export_writes_is_true)
 						   .use = &use,
 						   .n_nodes = 2 },
 				 (GuestRun[]){ run_of(whole), run_of(file) });
-	expect_text("file", t->file_told, "it says what the host has");
-	expect_text("nccl", t->nccl,
-		    "GPUDirect RDMA between 0000:04:00.0 and 0000:08:00.0 (PXB), 0000:07:00.0 and "
-		    "0000:08:00.0 (PIX); it believes");
+	expect_text("file", t->file_told, "it has the distances of the host");
+	expect_text(
+		"nccl", t->nccl,
+		"GPUDirect RDMA between 0000:04:00.0 and 0000:08:00.0 (PXB), 0000:07:00.0 and "
+		"0000:08:00.0 (PIX); it uses peer access over PCIe, if the driver has it, between "
+		"0000:04:00.0 and 0000:07:00.0 (PXB); it believes");
+}
+
+TEST(a_file_that_nobody_looked_at_is_no_file_that_nccl_cannot_read)
+{
+	const GuestRun runs[] = { run_of(mirrored), { .outcome = GUEST_TOO_MUCH } };
+	_cleanup_(guest_topology_freep) GuestTopology *t = judge_runs(GUEST(NULL, NULL), runs);
+
+	assert_int_equal(t->file, NCCL_FILE_UNKNOWN);
+	expect_text("file", t->file_told, "it is too large to be looked at");
 }
