@@ -139,16 +139,14 @@ const char *domain_xml_hides_hypervisor(const DomainXml *xml)
 }
 
 /* libvirt writes its own choice into each definition (virQEMUCapsFindBinaryForArch()). */
-char *domain_xml_own_emulator(const DomainXml *xml)
+bool domain_xml_has_own_emulator(const DomainXml *xml)
 {
 	static const char *const usual[] = { "", "/usr/bin/qemu-system-x86_64", "/usr/bin/kvm",
 					     "/usr/libexec/qemu-kvm", NULL };
 	xmlNode *emulator = xml_child(xml_child(xml->root, "devices"), "emulator");
 	_cleanup_xml_char_ xmlChar *path = emulator ? xmlNodeGetContent(emulator) : NULL;
 
-	return !path || strv_contains((char *const *)usual, (const char *)path)
-		       ? NULL
-		       : xstrdup((const char *)path);
+	return path && !strv_contains((char *const *)usual, (const char *)path);
 }
 
 bool domain_xml_has_iommufd(const DomainXml *xml)

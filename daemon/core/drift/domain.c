@@ -5,6 +5,7 @@
 #include "core/domain/xml.h"
 #include "core/drift/finding.h"
 #include "core/mirror/mirror.h"
+#include "util/xalloc.h"
 
 static void drift_check_gone(DriftSubject *s)
 {
@@ -165,11 +166,10 @@ static void drift_check_peers(DriftSubject *s, DriftHeld held)
 			  strf("the definition of %s %s %s the peer access that its assignment "
 			       "%s%s",
 			       s->domain->name, wanted ? "does not give" : "gives",
-			       BDF_TEXT(&gpu->lead->bdf), wanted ? "has" : "does not have", end),
+			       BDF_TEXT(&gpu->lead->bdf), wanted ? "has" : "lacks", end),
 			  wanted ? NULL
-				 : strf("take that <qemu:override> out (virsh edit %s), or assign "
-					"with --peer-access",
-					domain_ref_word(s->domain->name, s->domain->uuid)));
+				 : xstrdup("take that <qemu:override> out (virsh edit), or assign "
+					   "with --peer-access"));
 	}
 }
 

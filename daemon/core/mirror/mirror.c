@@ -373,15 +373,13 @@ int mirror_number(MirrorTree *tree, const DomainXml *xml, Problem **ret_problem)
 	Builder b = { .tree = tree, .ret_problem = ret_problem };
 	int r;
 
-	for (size_t i = 0; i < tree->n_nodes; i++)
-		if (!may_stand(tree, i))
-			return mirror_refuse(ret_problem,
-					     .cause = xstrdup("the tree was edited by hand"),
-					     .remedy = xstrdup("assign with --topology=flat"));
 	r = mirror_guest_read(xml, &b.guest, ret_problem);
-	if (r == 0 && SOME(tree->nodes, tree->n_nodes, !has_cell(&b.guest, it->cell)))
-		r = mirror_refuse(ret_problem, .cause = xstrdup("a cell of the tree is gone"),
-				  .remedy = xstrdup("assign with --topology=flat"));
+	for (size_t i = 0; r == 0 && i < tree->n_nodes; i++)
+		if (!may_stand(tree, i) || !has_cell(&b.guest, tree->nodes[i].cell))
+			r = mirror_refuse(ret_problem,
+					  .cause = xstrdup("it was edited by hand, and now lacks "
+							   "a part or a cell of its tree"),
+					  .remedy = xstrdup("assign with --topology=flat"));
 	if (r == 0)
 		r = number(&b);
 	mirror_guest_clear(&b.guest);

@@ -46,12 +46,9 @@ int plan_check_mirror(const Planner *p)
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		.reason = strf("running %s cannot get the host's topology", p->use.name),
-		.cause = xstrdup(asks_flat ? "its assignment has it, and --live alone does not "
-					     "change that"
+		.cause = xstrdup(asks_flat ? "--live alone changes no topology that is assigned"
 					   : "expanders and switches cannot be hotplugged"),
-		.remedy = xstrdup(asks_flat ? "assign with --config and --topology=flat first"
-					    : "shut it down, or assign to its definition: "
-					      "--config"));
+		.remedy = xstrdup("shut it down, or assign to its definition: --config"));
 }
 
 /* Each group has expanders of its own, so the guest sees members of two groups as NODE or SYS. */
@@ -59,22 +56,18 @@ static void warn_of_others(Planner *p, const PciFunction *const *members, size_t
 {
 	EACH (const DomainHostdev, hostdev, p->use.hostdevs, p->use.n_hostdevs) {
 		const PciFunction *other = pci_snapshot_find(p->facts->snapshot, &hostdev->bdf);
-		const PciFunction *near =
-			other && hostdev->config &&
-					!SOME_OF(p->functions, p->n_functions,
-						 bdf_equal(&it->bdf, &hostdev->bdf))
-				? FIND_OF(members, n_members,
-					  pcie_distance(it, other, n_nodes(p)) < PCIE_NODE)
-				: NULL;
+		const PciFunction *near = NULL;
 
-		if (!near)
-			continue;
-		plan_warn(p->plan,
-			  "%s and %s are %s on the host, and not so near in the guest: each group "
-			  "has a tree of its own",
-			  BDF_TEXT(&near->bdf), BDF_TEXT(&other->bdf),
-			  pcie_distance_to_string(pcie_distance(near, other, n_nodes(p))));
-		return;
+		if (other && !SOME_OF(p->functions, p->n_functions, it == other))
+			near = FIND_OF(members, n_members,
+				       pcie_distance(it, other, n_nodes(p)) < PCIE_NODE);
+		if (near) {
+			plan_warn(p->plan,
+				  "%s is near to %s on the host, and not in the guest: each group "
+				  "has a tree of its own",
+				  BDF_TEXT(&near->bdf), BDF_TEXT(&other->bdf));
+			return;
+		}
 	}
 }
 

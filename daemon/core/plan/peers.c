@@ -16,20 +16,13 @@
 #define QEMU_LATER_PLACE LIBVIRT_VERSION(8, 1)
 
 /* What an assignment has is not taken from it by another one. */
-static char *or_without(const Planner *p, const char *before)
-{
-	if (p->request->peer_access != PEER_ACCESS_OFF &&
-	    !(p->record && p->record->peer_access != PEER_ACCESS_OFF))
-		return strf("%sassign without --peer-access", before);
-	return strf("%sgpupass release %s, then assign anew without it", before,
-		    domain_ref_word(p->use.name, p->use.uuid));
-}
+#define WITHOUT "assign without --peer-access; if it is assigned with it, gpupass release first"
 
 static int refuse(const Planner *p, char *cause, char *remedy)
 {
 	return problem_refuse(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 			      .reason = strf("%s cannot have peer access over PCIe", p->use.name),
-			      .cause = cause, .remedy = remedy ? remedy : or_without(p, ""));
+			      .cause = cause, .remedy = remedy ? remedy : xstrdup(WITHOUT));
 }
 
 int plan_check_hot_peers(const Planner *p)
@@ -52,30 +45,22 @@ char *plan_old_version(const char *what, uint64_t is, const char *who, uint64_t 
 		       : strf("%s is %s, and %s %s", what, has, who, needs);
 }
 
-static bool has_clique(const Planner *p, const PciFunction *function)
-{
-	const DomainHostdev *hostdev = domain_use_hostdev(&p->use, &function->bdf);
-
-	return hostdev && hostdev->config && hostdev->clique;
-}
-
 static int check_versions(const Planner *p, const DomainXml *xml)
 {
 	static const HostFacts nothing;
 	const HostFacts *host = p->facts->host ? p->facts->host : &nothing;
 	const Group *group = p->facts->group;
 	bool later = SOME_OF(group->gpus, group->n_gpus, !board_before_turing(it->lead->device));
-	_cleanup_free_ char *emulator = domain_xml_own_emulator(xml);
 	char *old =
 		plan_old_version("libvirt", host->libvirt_version, "that needs", LIBVIRT_OVERRIDE);
 
 	/* libvirt tells the version of the one that it takes itself. */
-	if (!old && later && emulator)
-		old = strf("the version of its <emulator> %s is not known", emulator);
+	if (!old && later && domain_xml_has_own_emulator(xml))
+		old = xstrdup("the version of its own <emulator> is not known");
 	else if (!old && later)
 		old = plan_old_version("QEMU", host->hypervisor_version,
 				       "boards from Turing on need", QEMU_LATER_PLACE);
-	return old ? refuse(p, old, or_without(p, "upgrade it, or ")) : 0;
+	return old ? refuse(p, old, xstrdup("upgrade it, or " WITHOUT)) : 0;
 }
 
 /* NVIDIA/nccl issue 2335: between two RTX 3090 writes never arrived, and no error was told. */
@@ -101,17 +86,18 @@ static int check_boards(const Planner *p)
 /* Nobody asked for it, so somebody else wrote it, and it is not ours to take away. */
 static int check_none(const Planner *p)
 {
-	const PciFunction *f = FIND_OF(p->functions, p->n_functions, has_clique(p, it));
+	EACH_OF (const PciFunction, f, p->functions, p->n_functions) {
+		const DomainHostdev *hostdev = domain_use_hostdev(&p->use, &f->bdf);
 
-	if (!f)
-		return 0;
-	return problem_refuse(
-		p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-		.reason = strf("%s gives %s peer access over PCIe", p->use.name, BDF_TEXT(&f->bdf)),
-		.cause = xstrdup("no assignment has it, and the new definition would lack it"),
-		.remedy = strf("take that <qemu:override> out (virsh edit %s), or assign with "
-			       "--peer-access",
-			       domain_ref_word(p->use.name, p->use.uuid)));
+		if (hostdev && hostdev->config && hostdev->clique)
+			return refuse(p,
+				      strf("it gives %s what no assignment has, and the new "
+					   "definition would lack it",
+					   BDF_TEXT(&f->bdf)),
+				      xstrdup("take that <qemu:override> out (virsh edit), or "
+					      "assign with --peer-access"));
+	}
+	return 0;
 }
 
 int plan_check_peers(Planner *p, const DomainXml *xml)
@@ -131,7 +117,7 @@ int plan_check_peers(Planner *p, const DomainXml *xml)
 		r = refuse(p,
 			   xstrdup("whether this QEMU maps the boards' memory by iommufd is not "
 				   "known"),
-			   or_without(p, "take <iommufd enabled='yes'/> out of it, or "));
+			   xstrdup("take <iommufd enabled='yes'/> out of it, or " WITHOUT));
 	if (r != 0)
 		return r;
 	plan_warn(p->plan,

@@ -71,7 +71,7 @@ TEST(what_may_not_work_is_refused)
 		model_edit(&m->config_xml, NULL, "</devices>",
 			   "</devices><commandline xmlns='" QEMU_NAMESPACE "'><arg value='-cpu'/>"
 			   "<arg value='host,kvm=off'/></commandline>"));
-	WITHOUT("a QEMU of its own", "the version of its <emulator> /opt/bin/qemu is not known",
+	WITHOUT("a QEMU of its own", "the version of its own <emulator> is not known",
 		model_edit(&m->config_xml, NULL, "/usr/bin/qemu-system-x86_64", "/opt/bin/qemu"));
 	REFUSED("iommufd", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		"vm42 cannot have peer access over PCIe",
@@ -151,7 +151,7 @@ TEST(it_is_kept_until_the_release)
 		(lose_a_clique(m), asks(m, OPERATION_RECONCILE)));
 	REFUSED("the domain hides KVM by now", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		"vm42 cannot have peer access over PCIe", "hides KVM",
-		"gpupass release vm42, then assign anew without it",
+		"if it is assigned with it, gpupass release first",
 		(lose_a_clique(m), model_edit(&m->config_xml, NULL, "<acpi/>",
 					      "<acpi/><kvm><hidden state='on'/></kvm>")));
 }
@@ -167,12 +167,12 @@ static void given_by_hand(PlanModel *m)
 
 TEST(peer_access_that_no_assignment_has_is_not_taken_away)
 {
-	static const char reason[] = "vm42 gives 0000:41:00.0 peer access over PCIe",
-			  cause[] = "no assignment has it";
+	static const char reason[] = "vm42 cannot have peer access over PCIe",
+			  cause[] = "it gives 0000:41:00.0 what no assignment has";
 
 	PLANNED("nothing else is to be written", "", NULL,
 		(given_by_hand(m), model_edit(&m->config_xml, NULL, "\"yes\"", "\"no\"")));
-	REFUSED("assign", GPUPASS_ERROR_UNSUPPORTED_DOMAIN, reason, cause, "virsh edit vm42",
+	REFUSED("assign", GPUPASS_ERROR_UNSUPPORTED_DOMAIN, reason, cause, "virsh edit",
 		(given_by_hand(m),
 		 model_edit(&m->config_xml, "0x61", "function=\"0x1\"", "function=\"0x2\"")));
 	REFUSED("reconcile", GPUPASS_ERROR_UNSUPPORTED_DOMAIN, reason, cause, "--peer-access",
