@@ -174,26 +174,11 @@ static bool is_ambiguous(const char *name, size_t length)
 	return n > 1;
 }
 
-/* Options that went, and what does it instead. */
-static const struct {
-	const char *name, *instead;
-} gone[] = {
-	{ .name = "hosts-file", .instead = "ask several hosts with clush, as FLEET.md shows" },
-	{ .name = "no-pager",
-	  .instead = "leave it out: nothing is paged but by: gpupass list | less" },
-	{ .name = "watch", .instead = "watch gpupass list; for events: gpupass monitor" },
-};
-
 static int refuse_long_option(const char *word, char **ret_why)
 {
 	int length = (int)strcspn(word, "=");
 	const char *nearest;
 
-	for (size_t i = 0; i < ELEMENTS(gone); i++)
-		if (strlen(gone[i].name) == (size_t)length &&
-		    strncmp(gone[i].name, word, (size_t)length) == 0)
-			return refuse(ret_why, strf("--%s is gone\nRemedy: %s", gone[i].name,
-						    gone[i].instead));
 	if (is_ambiguous(word, (size_t)length))
 		return refuse(ret_why, strf("--%.*s can mean several options", length, word));
 	nearest = nearest_option(word, (size_t)length);

@@ -24,8 +24,8 @@ typedef struct ExportSwitch {
 
 /* A GPU or NIC that a guest has. */
 typedef struct ExportMember {
-	Bdf host, guest;
-	char *path; /* in the guest: "00/02.3/00.0" */
+	Bdf guest;  /* its address there */
+	char *path; /* and its place: "00/02.3/00.0" */
 	unsigned class_code, vendor_id, device_id;
 	int numa_node; /* of the host; -1: not known */
 	ExportLink link;

@@ -2,7 +2,7 @@
 /*
  * NCCL's file of a guest's topology, by the rules of its reader: src/graph/xml.cc of NVIDIA/nccl.
  * One blank between attributes, no tabs, no declaration of XML. What is left out NCCL finds in the
- * guest, such as the links between GPUs, and of a NIC the speed of its link.
+ * guest, such as the links between GPUs, and speeds that the host does not know.
  */
 #include "base/text.h"
 #include "export/export.h"
@@ -44,34 +44,32 @@ void export_sort_members(ExportGuest *guest)
 		qsort(guest->members, guest->n_members, sizeof(ExportMember), compare_members);
 }
 
-/* "16.0 GT/s PCIe": without ".0" it knows not all (kvDictPciGen in src/graph/topo.cc). */
-static void print_link(FILE *to, const ExportLink *link)
+/*
+ * `end`: behind the attributes. A speed is written "16.0 GT/s PCIe": without ".0" NCCL knows not all
+ * (kvDictPciGen in src/graph/topo.cc).
+ */
+static void print_pci(FILE *to, size_t depth, const char *address, unsigned class_code,
+		      const ExportLink *link, const char *end)
 {
-	const char *name = pcie_speed_name(link->speed);
-	int n = name ? (int)strcspn(name, " ") : 0;
+	const char *speed = pcie_speed_name(link->speed);
+	int digits = speed ? (int)strcspn(speed, " ") : 0;
 
-	if (name)
-		fprintf(to, " link_speed=\"%.*s%s GT/s PCIe\"", n, name,
-			strchr(name, '.') ? "" : ".0");
+	fprintf(to, "%*s<pci busid=\"%s\" class=\"0x%06x\"", (int)(4 + 2 * depth), "", address,
+		class_code);
+	if (speed)
+		fprintf(to, " link_speed=\"%.*s%s GT/s PCIe\"", digits, speed,
+			strchr(speed, '.') ? "" : ".0");
 	if (link->width > 0)
 		fprintf(to, " link_width=\"%u\"", link->width);
+	fprintf(to, "%s\n", end);
 }
 
 /* "ffff:ff:01.0": no guest has one of that address. */
 static void print_switch(FILE *to, size_t depth, const ExportSwitch *one, unsigned number)
 {
-	fprintf(to, "%*s<pci busid=\"ffff:ff:%02x.%x\" class=\"0x060400\"", (int)(4 + 2 * depth),
-		"", 1 + number / 8, number % 8);
-	print_link(to, &one->link);
-	fputs(">\n", to);
-}
+	_cleanup_free_ char *address = strf("ffff:ff:%02x.%x", 1 + number / 8, number % 8);
 
-static void print_member(FILE *to, const ExportMember *member)
-{
-	fprintf(to, "%*s<pci busid=\"%s\" class=\"0x%06x\"", (int)(4 + 2 * member->n_switches), "",
-		BDF_TEXT(&member->guest), member->class_code);
-	print_link(to, &member->link);
-	fputs("/>\n", to);
+	print_pci(to, depth, address, 0x060400, &one->link, ">");
 }
 
 static void close_switches(FILE *to, size_t from, size_t down_to)
@@ -104,7 +102,8 @@ void export_nccl(FILE *to, const Export *e)
 				member->numa_node < 0 ? -1 : NODES_FROM + member->numa_node);
 		for (size_t i = shared; i < member->n_switches; i++)
 			print_switch(to, i, &member->switches[i], number++);
-		print_member(to, member);
+		print_pci(to, member->n_switches, BDF_TEXT(&member->guest), member->class_code,
+			  &member->link, "/>");
 		before = member;
 	}
 	if (before)

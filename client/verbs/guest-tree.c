@@ -10,8 +10,6 @@
 #include "util/xalloc.h"
 #include "verbs/verbs.h"
 
-#define DEPTH_MAX 64
-
 typedef struct Tree {
 	const json_t *document;
 	ExportGuest *guest;
@@ -35,7 +33,7 @@ static const json_t *find(const json_t *document, const char *list, const char *
 			(guest)->treeless = strf(__VA_ARGS__);                                     \
 	} while (0)
 
-/* ---- links ---- */
+/* ---- links and switches ---- */
 
 static ExportLink read_link(const json_t *function)
 {
@@ -50,32 +48,35 @@ static unsigned lower(unsigned a, unsigned b)
 	return b > 0 && b < a ? b : a;
 }
 
-/* The most that a function and the port above it can do. */
-static ExportLink find_link(const Tree *t, const json_t *function, const char *port)
+/* The most that a function and the port above it, which may be NULL, can do. */
+static ExportLink find_link(const json_t *function, const json_t *port)
 {
-	ExportLink link = read_link(function),
-		   above = read_link(port ? find(t->document, "bridges", "address", port) : NULL);
+	ExportLink link = read_link(function), above = read_link(port);
 
 	return (ExportLink){ lower(link.speed, above.speed), lower(link.width, above.width) };
 }
 
-/* ---- members ---- */
-
-static void read_switches(const Tree *t, const json_t *path, ExportMember *member)
+/* Fills the member's link, too. */
+static void read_switches(const Tree *t, const json_t *device, ExportMember *member)
 {
-	for (size_t i = 1; i < json_array_size(path) && i < DEPTH_MAX; i++) {
-		const char *address = json_string_value(json_array_get(path, i));
-		const json_t *bridge =
-			find(t->document, "bridges", "address", str_or_empty(address));
-		ExportSwitch one = { 0 };
+	const json_t *above = NULL, *address;
 
-		if (strcmp(json_text_of(bridge, "kind"), "upstream-port") != 0 ||
-		    bdf_parse(address, &one.host) < 0)
-			continue;
-		one.link = find_link(t, bridge, json_string_value(json_array_get(path, i - 1)));
-		*GROW(member->switches, member->n_switches) = one;
+	JSON_EACH (address, device, "upstream_path") {
+		const char *text = str_or_empty(json_string_value(address));
+		const json_t *bridge = find(t->document, "bridges", "address", text);
+		ExportSwitch one;
+
+		if (strcmp(json_text_of(bridge, "kind"), "upstream-port") == 0 &&
+		    bdf_parse(text, &one.host) == 0) {
+			one.link = find_link(bridge, above);
+			*GROW(member->switches, member->n_switches) = one;
+		}
+		above = bridge;
 	}
+	member->link = find_link(device, above);
 }
+
+/* ---- members ---- */
 
 /* The path stands in a file that a guest's shell reads. */
 static int read_place(const json_t *holder, ExportMember *member)
@@ -100,22 +101,18 @@ static int read_hex(const json_t *from, const char *key, unsigned max, unsigned 
 	return 0;
 }
 
-static void add_member(const Tree *t, const json_t *device)
+static void add_member(const Tree *t, const char *list, const char *address)
 {
-	const json_t *upstream = json_object_get(device, "upstream_path");
+	const json_t *device = find(t->document, list, "address", address);
 	const json_t *node = json_object_get(device, "numa_node");
-	const json_t *functions = json_object_get(device, "functions"), *function;
-	const char *address = json_text_of(device, "address");
-	size_t depth = json_array_size(upstream);
+	const json_t *function = find(device, "functions", "address", address);
 	ExportMember *member = GROW(t->guest->members, t->guest->n_members);
 
-	function = functions ? find(device, "functions", "address", address) : device;
-	*member = (ExportMember){ .numa_node = -1 };
-	if (bdf_parse(address, &member->host) < 0 ||
-	    read_hex(function, "class", 0xffffff, &member->class_code) < 0 ||
+	if (read_hex(function ? function : device, "class", 0xffffff, &member->class_code) < 0 ||
 	    read_hex(device, "vendor_id", UINT16_MAX, &member->vendor_id) < 0 ||
 	    read_hex(device, "device_id", UINT16_MAX, &member->device_id) < 0)
 		treeless(t->guest, "what %s is, is not known", address);
+	member->numa_node = -1;
 	if (json_is_integer(node) && json_integer_value(node) >= 0 &&
 	    json_integer_value(node) <= SHRT_MAX)
 		member->numa_node = (int)json_integer_value(node);
@@ -124,34 +121,20 @@ static void add_member(const Tree *t, const json_t *device)
 			 "which address the guest gives %s, is not known\n"
 			 "Remedy: use machine type q35, and no bridges by <qemu:commandline>",
 			 address);
-	read_switches(t, upstream, member);
-	member->link = find_link(t, device,
-				 depth > 0 ? json_string_value(json_array_get(upstream, depth - 1))
-					   : NULL);
-}
-
-static void add_device(const Tree *t, const char *address)
-{
-	const json_t *gpu = find(t->document, "gpus", "address", address);
-	const json_t *device = gpu ? gpu : find(t->document, "companions", "address", address);
-
-	if (device)
-		add_member(t, device);
-	else
-		treeless(t->guest, "%s is not there", address);
+	read_switches(t, device, member);
 }
 
 /* NCCL knows of GPUs and NICs. */
 static void add_members(const Tree *t, const Group *group)
 {
-	for (char **gpu = group->gpu_addresses; gpu && *gpu; gpu++)
-		add_device(t, *gpu);
-	for (size_t i = 0; i < group->companions.n_items; i++)
-		if (strcmp(group->companions.items[i].kind, "nvme") != 0)
-			add_device(t, group->companions.items[i].address);
+	for (size_t i = 0; group->gpu_addresses && group->gpu_addresses[i]; i++)
+		add_member(t, "gpus", group->gpu_addresses[i]);
+	EACH (const BusCompanion, companion, group->companions.items, group->companions.n_items)
+		if (strcmp(companion->kind, "nvme") != 0)
+			add_member(t, "companions", companion->address);
 }
 
-/* ---- switches ---- */
+/* ---- what of the switches counts ---- */
 
 static bool has_neighbour(const ExportGuest *guest, const ExportMember *member)
 {

@@ -146,14 +146,15 @@ static void print_peers(Client *c, const json_t *peers)
 	print_member(c, peers, "remedy", "Remedy");
 }
 
-/* Asked for, and neither proved nor without use. */
-static bool lacks_peers(const json_t *peers)
+/* The links are as fast as they should be, memory is reached; or nobody asked for that. */
+static bool is_well(const json_t *document, const char *key)
 {
-	const char *verdict = json_text_of(peers, "verdict");
+	const json_t *part = json_object_get(document, key);
+	const char *verdict = json_text_of(part, "verdict");
 
-	return json_is_object(peers) && strcmp(verdict, "proved") != 0 &&
-	       strcmp(verdict, "not-used") != 0 &&
-	       strcmp(json_text_of(peers, "cause"), "not-asked") != 0;
+	return !json_is_object(part) || verdict_colour(verdict) == COLOUR_GOOD ||
+	       strcmp(verdict, "not-used") == 0 ||
+	       strcmp(json_text_of(part, "cause"), "not-asked") == 0;
 }
 
 /* ---- what the guest sees of PCI Express, and what NCCL makes of it ---- */
@@ -227,7 +228,6 @@ static void print_text(Client *c, const json_t *document)
 static int tell_verdict(Client *c, _unused_ Progress *p, const Job *job)
 {
 	_cleanup_(json_decrefp) json_t *document = json_loads(job->result, 0, NULL);
-	const json_t *workload = json_object_get(document, "workload");
 	int r;
 
 	if (!json_is_string(json_object_get(document, "verdict")))
@@ -237,11 +237,8 @@ static int tell_verdict(Client *c, _unused_ Progress *p, const Job *job)
 	r = json_show(c, document, print_text);
 	if (r < 0)
 		return r;
-	/* The links are as fast as they should be, or were not measured. */
 	return strcmp(json_text_of(document, "verdict"), "verified") == 0 &&
-			       (!json_is_object(workload) ||
-				strcmp(json_text_of(workload, "verdict"), "pass") == 0) &&
-			       !lacks_peers(json_object_get(document, "peer_access"))
+			       is_well(document, "workload") && is_well(document, "peer_access")
 		       ? GPUPASS_EXIT_DONE
 		       : GPUPASS_EXIT_FAILED;
 }

@@ -5,6 +5,7 @@
 #include "manager/records.h"
 #include "manager/state.h"
 #include "util/clock.h"
+#include "util/grow.h"
 #include "util/log.h"
 #include "util/xalloc.h"
 
@@ -25,9 +26,9 @@ const GpuHealth *manager_gpu_healths(const Manager *m, size_t *ret_n)
 }
 
 /* While a job moves or resets a board, it reads all ones, which says nothing about its health. */
-static bool in_hand(const Manager *m, const Gpu *gpu)
+static bool in_hand(const Manager *m, const Bdf *bdf)
 {
-	const Group *group = group_set_find_gpu(m->inventory->groups, &gpu->lead->bdf);
+	const Group *group = group_set_find_gpu(m->inventory->groups, bdf);
 
 	return group && manager_group_job(m, group) > 0;
 }
@@ -80,21 +81,39 @@ static void keep_links(const GpuHealth *before, GpuHealth *now)
 	}
 }
 
+/* GPUs; behind them NICs of groups, of which only the links are of use, to who tells NCCL. */
+static const PciFunction **list_leads(const Manager *m, size_t *ret_n)
+{
+	const Inventory *inventory = m->inventory;
+	size_t n = inventory ? inventory->gpus->n_gpus : 0;
+	const PciFunction **leads = xcalloc(n + 1, sizeof(*leads));
+
+	for (size_t i = 0; i < n; i++)
+		leads[i] = inventory->gpus->gpus[i].lead;
+	EACH (const Group, group, inventory ? inventory->groups->items : NULL,
+	      inventory ? inventory->groups->n_items : 0)
+		EACH (const Companion, one, group->companions, group->n_companions)
+			if (one->member.kind == MEMBER_NIC && one->function)
+				*GROW(leads, n) = one->function;
+	*ret_n = n;
+	return leads;
+}
+
 void manager_merge_health(Manager *m, GpuHealth *items, size_t n)
 {
-	const GpuSet *gpus = m->inventory ? m->inventory->gpus : NULL;
-	GpuHealth *merged = xcalloc(gpus ? gpus->n_gpus + 1 : 1, sizeof(GpuHealth));
-	size_t n_merged = 0;
+	size_t n_leads, n_merged = 0;
+	_cleanup_free_ const PciFunction **leads = list_leads(m, &n_leads);
+	GpuHealth *merged = xcalloc(n_leads + 1, sizeof(GpuHealth));
 
-	for (size_t i = 0; gpus && i < gpus->n_gpus; i++) {
-		const Bdf *bdf = &gpus->gpus[i].lead->bdf;
+	for (size_t i = 0; i < n_leads; i++) {
+		const Bdf *bdf = &leads[i]->bdf;
 		GpuHealth *old = (GpuHealth *)gpu_healths_find(m->health, m->n_health, bdf);
 		GpuHealth *new = (GpuHealth *)gpu_healths_find(items, n, bdf);
-		GpuHealth *from = new && !in_hand(m, &gpus->gpus[i]) ? new : old;
+		GpuHealth *from = new && !in_hand(m, bdf) ? new : old;
 
 		if (!from)
 			continue;
-		if (from == new)
+		if (from == new &&i < m->inventory->gpus->n_gpus)
 			log_lost(m, bdf, old, new);
 		if (from == new &&old)
 			keep_links(old, new);
@@ -150,19 +169,21 @@ static void add_lead(HealthTask *task, const PciFunction *lead)
 
 static void look_if_older(Manager *m, uint64_t usec)
 {
-	const GpuSet *gpus = m->inventory ? m->inventory->gpus : NULL;
+	_cleanup_free_ const PciFunction **leads = NULL;
 	HealthTask *task;
+	size_t n;
 
-	if (!gpus || m->health_running ||
+	if (!m->inventory || m->health_running ||
 	    (m->health_usec > 0 && now_monotonic() - m->health_usec < usec))
 		return;
+	leads = list_leads(m, &n);
 	task = xcalloc(1, sizeof(HealthTask));
 	task->manager = m;
-	task->leads = xcalloc(gpus->n_gpus + 1, sizeof(PciFunction));
-	task->pointers = xcalloc(gpus->n_gpus + 1, sizeof(*task->pointers));
-	for (size_t i = 0; i < gpus->n_gpus; i++)
-		if (!in_hand(m, &gpus->gpus[i]))
-			add_lead(task, gpus->gpus[i].lead);
+	task->leads = xcalloc(n + 1, sizeof(PciFunction));
+	task->pointers = xcalloc(n + 1, sizeof(*task->pointers));
+	for (size_t i = 0; i < n; i++)
+		if (!in_hand(m, &leads[i]->bdf))
+			add_lead(task, leads[i]);
 	m->health_running = true;
 	mailbox_run(m->place.mailbox, health_work, health_done, task);
 }

@@ -123,6 +123,6 @@ def document(functions, domain, places, links):
         if f["class"].startswith("03"):
             gpus.append(dict(device, **link(address), functions=[{"address": address, "class": f["class"]}]))
         else:
-            companions.append(dict(device, **{"class": f["class"]}))
+            companions.append(dict(device, **link(address), **{"class": f["class"]}))
     return {"schema": "org.gpupass1.topology/1", "gpus": gpus, "companions": companions,
             "bridges": list(bridges.values())}

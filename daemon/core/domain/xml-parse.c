@@ -151,16 +151,18 @@ static void end_element(void *data, const xmlChar *name, const xmlChar *prefix, 
 }
 
 /*
- * Of libvirt's other elements, and of QEMU's, one text tells what a domain has: in which cell an
- * expander is.
+ * Of libvirt's other elements the text of one tells what a domain has: the cell of an expander,
+ * <target><node>. Of QEMU's none does.
  */
 static bool takes_text(void *data)
 {
+	const xmlNode *node = ((xmlParserCtxt *)data)->node;
 	XmlPart part = parse_of(data)->part;
 
 	return parse_of(data)->left_out == 0 &&
 	       (part == XML_PART_IDENTITY || part == XML_PART_METADATA ||
-		(part == XML_PART_LIBVIRT && xml_is(((xmlParserCtxt *)data)->node, "node")));
+		(part == XML_PART_LIBVIRT && xml_is(node, "node") &&
+		 xml_is(node->parent, "target")));
 }
 
 static void characters(void *data, const xmlChar *text, int length)

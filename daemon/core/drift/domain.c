@@ -90,6 +90,11 @@ void drift_about_lacking(DriftSubject *s, bool live)
 	}
 }
 
+static const char *until_next_start(DriftHeld held)
+{
+	return held.live > 0 ? "; its guest keeps what it started with" : "";
+}
+
 /*
  * What --fit=apply and --numa=apply wrote is noted in our mark. If the definition has lost the
  * mark, reconcile writes it again.
@@ -123,7 +128,7 @@ static void drift_check_vfs(DriftSubject *s, DriftHeld held)
 			  strf("the definition of %s does not have %s as an interface with MAC "
 			       "%s and VLAN %u (0: none)%s",
 			       s->domain->name, BDF_TEXT(vf), mac, s->group->vlan,
-			       held.live > 0 ? "; its guest keeps what it started with" : ""),
+			       until_next_start(held)),
 			  NULL);
 	}
 }
@@ -145,13 +150,12 @@ static void drift_check_topology(DriftSubject *s, DriftHeld held)
 		drift_add(s, DRIFT_EDITED, DRIFT_REPAIR_DEFINE,
 			  strf("the definition of %s does not have it with the topology %s: %s%s",
 			       s->domain->name, topology_to_string(topology), flaw,
-			       held.live > 0 ? "; its guest keeps what it started with" : ""),
+			       until_next_start(held)),
 			  NULL);
 }
 
 static void drift_check_peers(DriftSubject *s, DriftHeld held)
 {
-	const char *end = held.live > 0 ? "; its guest keeps what it started with" : "";
 	bool wanted = s->record && s->record->peer_access != PEER_ACCESS_OFF;
 
 	if (!s->group || !s->record)
@@ -166,7 +170,8 @@ static void drift_check_peers(DriftSubject *s, DriftHeld held)
 			  strf("the definition of %s %s %s the peer access that its assignment "
 			       "%s%s",
 			       s->domain->name, wanted ? "does not give" : "gives",
-			       BDF_TEXT(&gpu->lead->bdf), wanted ? "has" : "lacks", end),
+			       BDF_TEXT(&gpu->lead->bdf), wanted ? "has" : "lacks",
+			       until_next_start(held)),
 			  wanted ? NULL
 				 : xstrdup("take that <qemu:override> out (virsh edit), or assign "
 					   "with --peer-access"));

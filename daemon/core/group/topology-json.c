@@ -262,18 +262,19 @@ static json_t *companions_to_json(const TopologyFacts *facts, const Devices *dev
 		const PciFunction *f = devices->items[i];
 		const Group *group = group_set_find_gpu(facts->groups, &f->bdf);
 
-		json_append(
-			a,
-			json_build("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-				   "address", BDF_TEXT(&f->bdf), "kind",
-				   member_kind_to_string(devices->kinds[i]), "vendor_id",
-				   hex(f->vendor, 4), "device_id", hex(f->device, 4), "class",
-				   hex(f->class_code, 6), "driver", json_string_or_null(f->driver),
-				   "iommu_group", number(f->iommu_group), "numa_node",
-				   number(f->numa_node), "upstream_path", path_to_json(f),
-				   "domains", holders_to_json(facts->uses, f, &f, 1), "group",
-				   json_string_or_null(group ? group->name : NULL), "distances",
-				   distances_to_json(facts, devices, i)));
+		json_t *o = json_build(
+			"{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "address",
+			BDF_TEXT(&f->bdf), "kind", member_kind_to_string(devices->kinds[i]),
+			"vendor_id", hex(f->vendor, 4), "device_id", hex(f->device, 4), "class",
+			hex(f->class_code, 6), "driver", json_string_or_null(f->driver),
+			"iommu_group", number(f->iommu_group), "numa_node", number(f->numa_node),
+			"upstream_path", path_to_json(f), "domains",
+			holders_to_json(facts->uses, f, &f, 1), "group",
+			json_string_or_null(group ? group->name : NULL), "distances",
+			distances_to_json(facts, devices, i));
+
+		add_link(o, facts, &f->bdf);
+		json_append(a, o);
 	}
 	return a;
 }

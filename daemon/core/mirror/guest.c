@@ -144,31 +144,24 @@ static void read_cells(const DomainXml *xml, MirrorGuest *guest)
 	}
 }
 
-int mirror_guest_read(const DomainXml *xml, MirrorGuest *ret, Problem **ret_problem)
+int mirror_guest_read(const DomainXml *xml, MirrorGuest *guest, Problem **ret_problem)
 {
-	_cleanup_(mirror_guest_clear) MirrorGuest guest = { .ceiling = MIRROR_BUSES };
-	int r;
+	int r = check_kind(xml, ret_problem);
 
-	r = check_kind(xml, ret_problem);
+	guest->ceiling = MIRROR_BUSES;
 	if (r == 0)
-		r = read_controllers(xml, &guest, ret_problem);
-	if (r != 0)
-		return r;
-	guest.index = xml_free_index(xml);
-	xml_used_slots(xml, guest.slots);
-	read_cells(xml, &guest);
-	*ret = guest;
-	guest = (MirrorGuest){ 0 };
-	return 0;
+		r = read_controllers(xml, guest, ret_problem);
+	guest->index = xml_free_index(xml);
+	xml_used_slots(xml, guest->slots);
+	read_cells(xml, guest);
+	return r;
 }
 
 int mirror_guest_cell(const MirrorGuest *guest, int host_node)
 {
-	const MirrorCell *cell = host_node == MIRROR_NONE ? NULL
-							  : FIND(guest->cells, guest->n_cells,
-								 it->host_node == host_node);
+	const MirrorCell *cell = FIND(guest->cells, guest->n_cells, it->host_node == host_node);
 
-	return cell ? (int)cell->id : MIRROR_NONE;
+	return cell && host_node != MIRROR_NONE ? (int)cell->id : MIRROR_NONE;
 }
 
 char *mirror_guest_cells_text(const MirrorGuest *guest)

@@ -26,8 +26,11 @@ typedef struct MirrorGuest {
 } MirrorGuest;
 DECLARE_CLEAR(MirrorGuest, mirror_guest_clear)
 
-/* PROBLEM: the guest can have no expander, or what it has of them is not known. */
-int mirror_guest_read(const DomainXml *xml, MirrorGuest *ret, Problem **ret_problem);
+/*
+ * Into an empty one, which the caller clears, also after a PROBLEM: the guest can have no expander,
+ * or what it has of them is not known.
+ */
+int mirror_guest_read(const DomainXml *xml, MirrorGuest *guest, Problem **ret_problem);
 
 /* The first cell whose memory is on this node of the host, and on no other; MIRROR_NONE: none. */
 int mirror_guest_cell(const MirrorGuest *guest, int host_node);

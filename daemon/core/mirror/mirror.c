@@ -113,18 +113,16 @@ static bool needs_node(const Builder *b, size_t member, PcieDistance from)
 	return false;
 }
 
-static int refuse_node(const Builder *b, const PciFunction *member)
-{
-	return mirror_refuse(b->ret_problem,
-			     .cause = strf("the host's firmware does not tell the NUMA node of %s",
-					   BDF_TEXT(&member->bdf)),
-			     .remedy = xstrdup("assign with --topology=flat"));
-}
-
 static int refuse_cell(const Builder *b, const PciFunction *member)
 {
 	_cleanup_free_ char *cells = mirror_guest_cells_text(&b->guest);
 
+	if (member->numa_node == NUMA_NODE_NONE)
+		return mirror_refuse(
+			b->ret_problem,
+			.cause = strf("the host's firmware does not tell the NUMA node of %s",
+				      BDF_TEXT(&member->bdf)),
+			.remedy = xstrdup("assign with --topology=flat"));
 	return mirror_refuse(
 		b->ret_problem,
 		.cause = strf("%s is on NUMA node %d, and no cell of the guest has its memory on "
@@ -141,26 +139,20 @@ static int check_nodes(const Builder *b)
 	PcieDistance from = b->guest.n_cells > 1 ? PCIE_NODE : PCIE_SYS;
 	PcieDistance unnamed = b->facts->n_nodes == 1 ? from : PCIE_NODE;
 
-	for (size_t i = 0; i < b->facts->n_members; i++)
-		if (b->facts->members[i]->numa_node == NUMA_NODE_NONE && needs_node(b, i, unnamed))
-			return refuse_node(b, b->facts->members[i]);
-	for (size_t i = 0; i < b->facts->n_members; i++)
-		if (mirror_guest_cell(&b->guest, b->facts->members[i]->numa_node) == MIRROR_NONE &&
-		    needs_node(b, i, from))
-			return refuse_cell(b, b->facts->members[i]);
+	/* First what no cell would help. */
+	for (int named = 0; named < 2; named++)
+		for (size_t i = 0; i < b->facts->n_members; i++) {
+			int node = b->facts->members[i]->numa_node;
+
+			if ((node != NUMA_NODE_NONE) == named &&
+			    mirror_guest_cell(&b->guest, node) == MIRROR_NONE &&
+			    needs_node(b, i, named ? from : unnamed))
+				return refuse_cell(b, b->facts->members[i]);
+		}
 	return 0;
 }
 
 /* ---- numbers ---- */
-
-static size_t count(const MirrorTree *tree, MirrorRole role)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < tree->n_nodes; i++)
-		n += tree->nodes[i].role == role;
-	return n;
-}
 
 /* A group that leaves before others leaves them its controllers, as long as they are there. */
 #define RELEASE_ALL "release the domain's groups and assign them anew, "
@@ -169,7 +161,7 @@ static int check_room(const Builder *b, unsigned needed)
 {
 	const MirrorGuest *guest = &b->guest;
 	size_t chassis = COUNT(guest->chassis, MIRROR_BUSES, !*it);
-	size_t n_expanders = count(b->tree, MIRROR_EXPANDER);
+	size_t n_expanders = COUNT(b->tree->nodes, b->tree->n_nodes, it->role == MIRROR_EXPANDER);
 
 	if (guest->index + needed > MIRROR_BUSES || chassis < needed)
 		return mirror_refuse(
@@ -212,11 +204,7 @@ static unsigned take_chassis(MirrorGuest *guest, unsigned from)
 
 static unsigned earlier_siblings(const MirrorTree *tree, size_t node)
 {
-	unsigned n = 0;
-
-	for (size_t i = 0; i < node; i++)
-		n += tree->nodes[i].parent == tree->nodes[node].parent;
-	return n;
+	return (unsigned)COUNT(tree->nodes, node, it->parent == tree->nodes[node].parent);
 }
 
 /*
@@ -226,7 +214,7 @@ static unsigned earlier_siblings(const MirrorTree *tree, size_t node)
 static int number(Builder *b)
 {
 	MirrorTree *tree = b->tree;
-	int needed = (int)(tree->n_nodes - count(tree, MIRROR_MEMBER)), at = 0;
+	int needed = (int)COUNT(tree->nodes, tree->n_nodes, it->role != MIRROR_MEMBER), at = 0;
 	int r = check_room(b, (unsigned)needed);
 
 	if (r != 0)

@@ -55,10 +55,12 @@ static const struct {
 			 "--peer-access" },
 };
 
-static void settle(PeerTest *test, const VerifyInput *input, PeerVerdict verdict, PeerCause cause,
-		   const char *what)
+static void settle(PeerTest *test, const VerifyInput *input, PeerCause cause, const char *what)
 {
-	test->verdict = verdict;
+	test->verdict = cause == PEERS_NOTHING	? PEERS_PROVED
+			: cause == PEERS_NVLINK ? PEERS_NOT_USED
+			: cause == PEERS_LOST	? PEERS_WRONG
+						: PEERS_NOT_PROVED;
 	test->cause = cause;
 	free(test->reason);
 	free(test->remedy);
@@ -76,7 +78,7 @@ PeerTest *peer_test_begin(const VerifyInput *input, const VerifyReport *report, 
 	bool known = report->match != VERIFY_MATCH_NONE && report->n_gpus > 1 &&
 		     EVERY(report->gpus, report->n_gpus, it->found);
 
-	settle(test, input, PEERS_NOT_PROVED,
+	settle(test, input,
 	       !given	? PEERS_NOT_GIVEN
 	       : !known ? PEERS_NOT_RUN
 	       : !asked ? PEERS_NOT_ASKED
@@ -101,11 +103,14 @@ char **peer_test_command(const VerifyReport *report)
 
 /* ---- what it printed ---- */
 
-/* What it can say of two, from good to bad. */
-static const char *const words[] = { "ok", "none", "error", "lost" };
-enum { WORD_OK, WORD_NONE, WORD_ERROR, WORD_LOST };
-
-#define UNTOLD UINT8_MAX
+/* What it can say of two, from good to bad; the first: nothing. */
+static const struct {
+	const char *word;
+	PeerCause cause;
+} answers[] = {
+	{ NULL, PEERS_OTHER_GPUS }, { "ok", PEERS_NOTHING }, { "none", PEERS_NO_ACCESS },
+	{ "error", PEERS_FAILED },  { "lost", PEERS_LOST },
+};
 
 static size_t place_of(const VerifyReport *report, const Bdf *guest)
 {
@@ -120,17 +125,17 @@ static size_t place_of(const VerifyReport *report, const Bdf *guest)
 static int read_line(char *line, const VerifyReport *report, uint8_t *told)
 {
 	char *second = smi_cut(line, ' '), *word = second ? smi_cut(second, ' ') : NULL;
-	size_t n = report->n_gpus, w = 0, a, b;
+	size_t n = report->n_gpus, w = 1, a, b;
 	Bdf from, to;
 
-	while (word && w < ELEMENTS(words) && !str_equal(word, words[w]))
+	while (word && w < ELEMENTS(answers) && !str_equal(word, answers[w].word))
 		w++;
-	if (!word || w == ELEMENTS(words) || bdf_parse(line, &from) < 0 ||
+	if (!word || w == ELEMENTS(answers) || bdf_parse(line, &from) < 0 ||
 	    bdf_parse(second, &to) < 0 || bdf_equal(&from, &to))
 		return -EBADMSG;
 	a = place_of(report, &from);
 	b = place_of(report, &to);
-	if (a == n || b == n || told[a * n + b] != UNTOLD)
+	if (a == n || b == n || told[a * n + b] > 0)
 		return -EBADMSG;
 	told[a * n + b] = (uint8_t)w;
 	return 0;
@@ -161,6 +166,7 @@ static PeerCause way_of(const VerifiedLink *link, const VerifyReport *report)
 		       : PEERS_NO_WAY;
 }
 
+/* PCIe is the way between any two, or NVLink between all. */
 static PeerCause way_of_all(const VerifyReport *report)
 {
 	PeerCause all = PEERS_NVLINK;
@@ -176,45 +182,24 @@ static PeerCause way_of_all(const VerifyReport *report)
 	return all;
 }
 
-/* The worst of what was told, of which two; and whether PCIe is the way between any. */
-static void judge(PeerTest *test, const VerifyInput *input, const VerifyReport *report,
-		  const uint8_t *told, const char *said)
+/* By the worst that was told, of *ret_two. */
+static PeerCause judge(const VerifyReport *report, const uint8_t *told, char **ret_two)
 {
-	static const PeerCause causes[] = { PEERS_NOTHING, PEERS_NO_ACCESS, PEERS_FAILED,
-					    PEERS_LOST };
-	const VerifiedLink *worst = NULL;
-	size_t n = report->n_gpus, most = WORD_OK;
-	_cleanup_free_ char *two = NULL;
-	PeerCause way = way_of_all(report);
+	size_t n = report->n_gpus, worst = 0;
 	bool whole = true;
+	PeerCause cause;
 
-	EACH (const VerifiedLink, link, report->links, report->n_links) {
-		const uint8_t both[] = { told[link->a * n + link->b], told[link->b * n + link->a] };
-
-		for (size_t i = 0; i < ELEMENTS(both); i++) {
-			whole &= both[i] != UNTOLD;
-			if (both[i] == UNTOLD || (worst && both[i] <= most))
-				continue;
-			worst = link;
-			most = both[i];
-		}
+	for (size_t i = 0; i < n * n; i++) {
+		whole &= told[i] > 0 || i / n == i % n;
+		if (told[i] > told[worst])
+			worst = i;
 	}
-	if (worst)
-		two = strf("%s and %s", BDF_TEXT(&report->gpus[worst->a].bdf),
-			   BDF_TEXT(&report->gpus[worst->b].bdf));
-	if (most == WORD_LOST)
-		settle(test, input, PEERS_WRONG, PEERS_LOST, two);
-	else if (!whole)
-		settle(test, input, PEERS_NOT_PROVED, PEERS_OTHER_GPUS, "");
-	else if (most != WORD_OK)
-		settle(test, input, PEERS_NOT_PROVED, causes[most],
-		       most == WORD_ERROR ? said : two);
-	else
-		settle(test, input,
-		       way == PEERS_NOTHING  ? PEERS_PROVED
-		       : way == PEERS_NVLINK ? PEERS_NOT_USED
-					     : PEERS_NOT_PROVED,
-		       way, "");
+	*ret_two = strf("%s and %s", BDF_TEXT(&report->gpus[worst / n].bdf),
+			BDF_TEXT(&report->gpus[worst % n].bdf));
+	cause = answers[told[worst]].cause;
+	if (!whole && cause != PEERS_LOST)
+		return PEERS_OTHER_GPUS;
+	return cause == PEERS_NOTHING ? way_of_all(report) : cause;
 }
 
 /* NOTHING: it printed what counts, which is judged. */
@@ -240,12 +225,10 @@ static PeerCause failure_of(const GuestRun *run)
 void peer_test_hear(PeerTest *test, const VerifyInput *input, const VerifyReport *report,
 		    const GuestRun *run)
 {
-	size_t places = report->n_gpus * report->n_gpus;
-	_cleanup_free_ char *text = NULL, *said = smi_excerpt(run->err, run->err_size);
-	_cleanup_free_ uint8_t *told = xmalloc(places + 1);
+	_cleanup_free_ char *text = NULL, *two = NULL, *said = smi_excerpt(run->err, run->err_size);
+	_cleanup_free_ uint8_t *told = xcalloc(report->n_gpus + 1, report->n_gpus);
 	PeerCause cause = failure_of(run);
 
-	memset(told, UNTOLD, places);
 	if (cause == PEERS_NOTHING && smi_clean(str_or_empty(run->out), run->out_size, &text) < 0)
 		cause = PEERS_BAD_OUTPUT;
 	if (text && str_equal(text, "no-cuda\n"))
@@ -253,7 +236,9 @@ void peer_test_hear(PeerTest *test, const VerifyInput *input, const VerifyReport
 	if (cause == PEERS_NOTHING && read_lines(text, report, told) < 0)
 		cause = PEERS_BAD_OUTPUT;
 	if (cause == PEERS_NOTHING)
-		judge(test, input, report, told, *said ? said : "no further word");
+		cause = judge(report, told, &two);
+	if (cause == PEERS_FAILED)
+		settle(test, input, cause, *said ? said : "no further word");
 	else
-		settle(test, input, PEERS_NOT_PROVED, cause, *said ? said : "no further word");
+		settle(test, input, cause, str_or_empty(two));
 }

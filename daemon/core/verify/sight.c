@@ -156,27 +156,24 @@ int sight_read(const GuestRun *run, Sight *ret)
 
 /* ---- NCCL's file ---- */
 
-/* A <pci> around others is a switch: a port upwards, and one downwards. */
-static void read_pci(const xmlNode *parent, const Bdf *above, size_t n, int node, Sight *sight)
+/* A <pci> around others is a switch: a port upwards, and one downwards. `above` has n bridges. */
+static void read_pci(const xmlNode *parent, Bdf above[DEPTH_MAX], size_t n, int node, Sight *sight)
 {
 	for (const xmlNode *i = xml_first(parent); i; i = xml_next(i)) {
 		const char *busid = xml_attribute(i, "busid");
 		SightFunction *seen;
-		Bdf chain[DEPTH_MAX];
 
 		if (!xml_is(i, "pci") || n + 2 > DEPTH_MAX ||
-		    bdf_parse(str_or_empty(busid), &chain[n]) < 0)
+		    bdf_parse(str_or_empty(busid), &above[n]) < 0)
 			continue;
-		if (n > 0)
-			memcpy(chain, above, n * sizeof(Bdf));
-		chain[n + 1] = chain[n];
+		above[n + 1] = above[n];
 		seen = GROW(sight->items, sight->n_items);
 		seen->path = xstrdup(busid);
-		seen->function.bdf = chain[n];
+		seen->function.bdf = above[n];
 		seen->function.numa_node = node;
-		set_upstream(&seen->function, chain, n);
+		set_upstream(&seen->function, above, n);
 		seen->link = link_of(i, "link_speed", "link_width");
-		read_pci(i, chain, n + 2, node, sight);
+		read_pci(i, above, n + 2, node, sight);
 	}
 }
 
@@ -203,12 +200,13 @@ static bool read_system(const char *text, Sight *sight)
 	_cleanup_free_ char *message = NULL;
 	_cleanup_(xml_doc_freep) xmlDoc *doc = is_plain(text) ? xml_parse(text, 0, &message) : NULL;
 	const xmlNode *system = doc ? xmlDocGetRootElement(doc) : NULL;
+	Bdf above[DEPTH_MAX];
 
 	if (!system || !xml_is(system, "system") || !xml_attribute_is(system, "version", "1"))
 		return false;
 	for (const xmlNode *i = xml_first(system); i; i = xml_next(i))
 		if (xml_is(i, "cpu"))
-			read_pci(i, NULL, 0, node_of(i, "numaid"), sight);
+			read_pci(i, above, 0, node_of(i, "numaid"), sight);
 	return true;
 }
 

@@ -13,6 +13,12 @@ refused "four H200 NVL could be a quad or two pairs: not assigned without a decl
 	6 LinksUnknown "gpupass declare" gpupass assign vm42
 promise "a quad is declared" gpupass declare quad0 19:00.0 1a:00.0 99:00.0 9a:00.0
 doctor_finds_the_hosts_faults
+# Boards from Turing on. A QEMU that has room for the capability of theirs lacks KVM here.
+qemu=$(qemu-system-x86_64 --version | sed -n 's/.*version \([0-9]*\.[0-9]*\).*/\1/p')
+why="boards from Turing on need 8.1"
+[ "$(printf '%s\n' "$qemu" 8.1 | sort -V | head -n 1)" != 8.1 ] || why="its hypervisor is not KVM"
+refused "peer access is refused for them with QEMU $qemu" 3 UnsupportedDomain "$why" \
+	gpupass assign vm42 quad0 --peer-access
 before=$(world)
 promise "assign takes all four" gpupass assign vm42
 equal "all four are hostdevs" 4 "$(hostdevs --inactive vm42 | wc -l)"

@@ -115,22 +115,22 @@ add_switch_port() {
 	add_bridge "$bus" "port-$n" "$addr"
 }
 
-# Ports come before what sits in them, and a switch before its own ports.
+# Ports come before what sits in them, a switch before its own ports, and those before the next one.
 add_ports() {
-	local n chassis=0 addr bus
-	for n in ${names[port]-}; do
+	local n port chassis=0 addr bus
+	for port in ${names[port]-}; do
 		chassis=$((chassis + 1))
-		[ -n "$(get port "$n" switch)" ] || add_port "$n"
+		[ -n "$(get port "$port" switch)" ] || add_port "$port"
 	done
 	for n in ${names[switch]-}; do
 		bus=$(bus_named "$(get switch "$n" in)")
 		host_qemu+=(-device "x3130-upstream,id=switch-$n,bus=$bus")
 		add_bridge "$bus" "switch-$n" 0
 		next_addr[switch-$n]=0
-	done
-	for n in ${names[port]-}; do
-		chassis=$((chassis + 1))
-		[ -z "$(get port "$n" switch)" ] || add_switch_port "$n"
+		for port in ${names[port]-}; do
+			chassis=$((chassis + 1))
+			[ "$(get port "$port" switch)" != "$n" ] || add_switch_port "$port"
+		done
 	done
 }
 

@@ -99,6 +99,20 @@ ON_A_READY_MANAGER(what_a_link_can_do_stays_known_while_its_board_sleeps)
 	}
 }
 
+/* NCCL's file has its link. */
+ON_A_MANAGER(a_nic_of_a_group_is_looked_at_like_a_gpu)
+{
+	const Bdf nic = bdf_of("0000:e2:00.1");
+
+	manager_rig_write_group(rig, "pair0", RIG_WITH_NICS);
+	rig_with_nics(rig->rig);
+	manager_rig_restart(rig);
+	manager_rig_connect(rig);
+	manager_look_at_health(rig->manager);
+	manager_rig_settle(rig);
+	assert_non_null(manager_gpu_health(rig->manager, &nic));
+}
+
 ON_A_READY_MANAGER(a_quarantined_group_says_why_and_is_not_assignable)
 {
 	Manager *m = rig->manager;

@@ -63,13 +63,13 @@ options:
   topology:
     description:
       - Whether the guest sees the members of the group as far apart as the host does, or each on a port of its own. If
-        omitted, as it was assigned, or flat. See gpupass(1), OPTIONS. Only with C(present).
+        omitted, as it was assigned, or flat. See gpupass(1), TOPOLOGY. Only with C(present).
     type: str
     choices: [mirror, flat]
   peer_access:
     description:
       - Let the boards of the guest reach each other over PCIe; C(unsafe) lets GeForce boards, too. If omitted, as it
-        was assigned, or off. See gpupass(1), OPTIONS. Only with C(present).
+        was assigned, or off. See gpupass(1), PEER ACCESS. Only with C(present).
     type: str
     choices: ['on', unsafe]
   keep_vfio:

@@ -116,6 +116,7 @@ TEST(a_host_is_told_as_it_is)
 		{ "companions", "gpus.0.max_link_speed", "\"32 GT/s\"" },
 		{ "companions", "gpus.0.max_link_width", "16" },
 		{ "companions", "gpus.1.max_link_speed", "null" },
+		{ "companions", "companions.0.max_link_width", "0" },
 		{ "companions", "bridges.1.max_link_speed", "\"16 GT/s\"" },
 		{ "companions", "bridges.1.max_link_width", "8" },
 		{ "companions", "bridges.0.max_link_width", "0" },

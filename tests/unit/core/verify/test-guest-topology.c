@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 
+#include "core/pci/snapshot-json.h"
 #include "core/verify/guest-topology.h"
 #include "rig/bdf.h"
 #include "util/file.h"
@@ -471,6 +472,73 @@ TEST(a_level_that_the_guest_sets_is_told)
 
 /* ---- the file that export writes: tests/fixtures/client, of the hosts of test-client-export ---- */
 
+#define FILED_MAX 6
+
+/* In a flat guest, whose buses count from 5 on in the order of the members. */
+static void expect_true_file(const char *name, const PciFunction *const *of, unsigned n,
+			     const char *nccl)
+{
+	_cleanup_free_ char *sysfs = xstrdup("<sysfs nodes='1'>"), *whole = NULL;
+	_cleanup_free_ char *path = strf(FIXTURES "/client/nccl-%s.xml", name);
+	_cleanup_free_ char *xml = NULL, *file = NULL;
+	static const VerifyInput verify = { .domain = "vm42", .group = "pair0" };
+	DomainHostdev hostdevs[FILED_MAX] = { 0 };
+	const DomainUse use = { .hostdevs = hostdevs, .n_hostdevs = n };
+	_cleanup_(guest_topology_freep) GuestTopology *t = NULL;
+
+	for (unsigned i = 0; i < n; i++) {
+		char *longer;
+
+		hostdevs[i].bdf = of[i]->bdf;
+		snprintf(hostdevs[i].path, sizeof(hostdevs[i].path), "00/02.%x/00.0", i);
+		longer = strf("%s<pci path='" SYS "00/0000:00:02.%x/0000:%02x:00.0' class='0x%06x' "
+			      "node='0'/>",
+			      sysfs, i, i + 5, of[i]->class_code);
+		free(sysfs);
+		sysfs = longer;
+	}
+	whole = strf("%s</sysfs>", sysfs);
+	assert_int_equal(file_read_at(AT_FDCWD, path, 65536, &xml, NULL), 0);
+	file = strf("named there\n%s", xml);
+	t = guest_topology_judge(&(TopologyInput){ .verify = &verify,
+						   .members = of,
+						   .n_members = n,
+						   .use = &use,
+						   .n_nodes = 2 },
+				 (GuestRun[]){ run_of(whole), run_of(file) });
+	expect_text(name, t->file_told, "it has the distances of the host");
+	expect_text(name, t->nccl, nccl);
+}
+
+/* Its members are those of test-client-export, in their order. */
+TEST(the_file_that_export_writes_of_switches_and_nics_is_true)
+{
+	static const char *const members_of[] = { "0000:18:00.0", "0000:19:00.0", "0000:1a:00.0",
+						  "0000:9a:00.0", "0000:9b:00.0", "0000:9c:00.1" };
+	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
+	const PciFunction *of[ELEMENTS(members_of)];
+	_cleanup_free_ char *json = NULL;
+	char *message = NULL;
+
+	assert_int_equal(
+		file_read_at(AT_FDCWD, FIXTURES "/hosts/h100-nvl-nics.json", 1 << 20, &json, NULL),
+		0);
+	assert_int_equal(pci_snapshot_from_json(json, strlen(json), &snapshot, &message), 0);
+	for (size_t i = 0; i < ELEMENTS(of); i++) {
+		Bdf bdf = bdf_of(members_of[i]);
+
+		of[i] = pci_snapshot_find(snapshot, &bdf);
+		assert_non_null(of[i]);
+	}
+	expect_true_file(
+		"h100-nvl-nics", of, ELEMENTS(of),
+		"GPUDirect RDMA between 0000:18:00.0 and 0000:1a:00.0 (PIX), 0000:19:00.0 "
+		"and 0000:1a:00.0 (PIX), 0000:9a:00.0 and 0000:9c:00.1 (PIX), 0000:9b:00.0 "
+		"and 0000:9c:00.1 (PIX); it uses peer access over PCIe, if the driver has it, "
+		"between 0000:18:00.0 and 0000:19:00.0 (PIX), 0000:9a:00.0 and 0000:9b:00.0 "
+		"(PIX); it believes");
+}
+
 /* Of two of its functions no node is known, though the host has several. */
 TEST(the_file_that_export_writes_is_true)
 {
@@ -502,18 +570,11 @@ TEST(the_file_that_export_writes_is_true)
 		{ "0000:c1:00.0", { "0000:c0:02.0" }, NUMA_NODE_NONE, 0x020000 },
 		{ "0000:c1:00.1", { "0000:c0:02.0" }, NUMA_NODE_NONE, 0x020000 },
 	};
-	_cleanup_free_ char *sysfs = xstrdup("<sysfs nodes='1'>"), *whole = NULL;
-	_cleanup_free_ char *xml = NULL, *file = NULL;
-	static const VerifyInput verify = { .domain = "vm42", .group = "pair0" };
 	const PciFunction *of[ELEMENTS(rows)];
 	PciFunction functions[ELEMENTS(rows)];
-	DomainHostdev hostdevs[ELEMENTS(rows)] = { 0 };
-	const DomainUse use = { .hostdevs = hostdevs, .n_hostdevs = ELEMENTS(rows) };
-	_cleanup_(guest_topology_freep) GuestTopology *t = NULL;
 
 	for (unsigned i = 0; i < ELEMENTS(rows); i++) {
 		PciFunction *f = &functions[i];
-		char *longer;
 
 		*f = (PciFunction){ .bdf = bdf_of(rows[i].bdf),
 				    .class_code = rows[i].class_code,
@@ -524,27 +585,9 @@ TEST(the_file_that_export_writes_is_true)
 			f->n_upstream++;
 		}
 		of[i] = f;
-		hostdevs[i].bdf = f->bdf;
-		snprintf(hostdevs[i].path, sizeof(hostdevs[i].path), "00/02.%x/00.0", i);
-		longer = strf("%s<pci path='" SYS "00/0000:00:02.%x/0000:%02x:00.0' class='0x%06x' "
-			      "node='0'/>",
-			      sysfs, i, i + 5, f->class_code);
-		free(sysfs);
-		sysfs = longer;
 	}
-	whole = strf("%s</sysfs>", sysfs);
-	assert_int_equal(
-		file_read_at(AT_FDCWD, FIXTURES "/client/nccl-deep.xml", 65536, &xml, NULL), 0);
-	file = strf("named there\n%s", xml);
-	t = guest_topology_judge(&(TopologyInput){ .verify = &verify,
-						   .members = of,
-						   .n_members = ELEMENTS(rows),
-						   .use = &use,
-						   .n_nodes = 2 },
-				 (GuestRun[]){ run_of(whole), run_of(file) });
-	expect_text("file", t->file_told, "it has the distances of the host");
-	expect_text(
-		"nccl", t->nccl,
+	expect_true_file(
+		"deep", of, ELEMENTS(rows),
 		"GPUDirect RDMA between 0000:04:00.0 and 0000:08:00.0 (PXB), 0000:07:00.0 and "
 		"0000:08:00.0 (PIX); it uses peer access over PCIe, if the driver has it, between "
 		"0000:04:00.0 and 0000:07:00.0 (PXB); it believes");

@@ -96,7 +96,7 @@ TEST(it_is_proved_by_what_arrived_between_each_two)
 		{ BEGIN TWO(1, 2, "lost") TWO(2, 1, "ok") OTHERS END, 0, "wrong lost-writes",
 		  "between 0000:41:00.0 and 0000:61:00.0 did not arrive" },
 		{ BEGIN TWO(1, 2, "ok") TWO(2, 1, "lost") OTHERS END, 1, "wrong lost-writes",
-		  "between 0000:41:00.0 and 0000:61:00.0" },
+		  "between 0000:61:00.0 and 0000:41:00.0" },
 		{ BEGIN TWO(1, 2, "lost") END, 0, "wrong lost-writes", "did not arrive" },
 		{ BEGIN TWO(1, 2, "none") TWO(2, 1, "none") OTHERS END, 0, "not-proved no-access",
 		  "grants none between 0000:41:00.0" },
