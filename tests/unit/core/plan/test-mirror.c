@@ -138,20 +138,20 @@ static void with_pair1(PlanModel *m, bool near)
 	}
 }
 
+#define MIRRORED(...)                                                                              \
+	(put_below_a_switch(m), m->facts = &one_node, m->request.topology = TOPOLOGY_MIRROR,       \
+	 m->request.asks_topology = true, __VA_ARGS__)
+
 TEST(what_is_near_to_another_groups_is_told_for_the_guest_sees_it_far)
 {
 	static const char steps[] = "preflight, bind vfio-pci, define, verify, record";
 
 	PLANNED("below one switch", steps,
 		"0000:41:00.0 is near to 0000:a1:00.0 on the host, and not in the guest",
-		(*m = mirrored(), model_domain(m, "q35", NULL), with_pair1(m, true)));
+		MIRRORED(model_domain(m, "q35", NULL), with_pair1(m, true)));
 	PLANNED("below another host bridge", steps, NULL,
-		(*m = mirrored(), model_domain(m, "q35", NULL), with_pair1(m, false)));
+		MIRRORED(model_domain(m, "q35", NULL), with_pair1(m, false)));
 }
-
-#define MIRRORED(...)                                                                              \
-	(put_below_a_switch(m), m->facts = &one_node, m->request.topology = TOPOLOGY_MIRROR,       \
-	 m->request.asks_topology = true, __VA_ARGS__)
 
 TEST(what_cannot_be_mirrored_is_refused)
 {
