@@ -232,8 +232,8 @@ static GuestTopology *look_at_topology(const JobPlace *place, const Verification
 				       uint64_t deadline)
 {
 	const HostFacts *host = v->found->inventory->facts;
-	const Assignment *assignment =
-		assignments_find_group(v->found->assignments, v->found->group->name);
+	const Assignment *assignment = assignments_find_function(
+		v->found->assignments, &v->found->group->gpus[0]->lead->bdf);
 	uint64_t soon = now_monotonic() + REPORT_USEC;
 	TopologyInput input = {
 		.verify = &v->input,
