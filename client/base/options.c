@@ -166,12 +166,7 @@ static const char *nearest_option(const char *name, size_t length)
 
 static bool is_ambiguous(const char *name, size_t length)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++)
-		if (rows[i].name && strncmp(rows[i].name, name, length) == 0)
-			n++;
-	return n > 1;
+	return COUNT(rows, ELEMENTS(rows), it->name && strncmp(it->name, name, length) == 0) > 1;
 }
 
 static int refuse_long_option(const char *word, char **ret_why)

@@ -419,9 +419,8 @@ static void spare_member(StandIns *into, const char *key, const json_t *value)
 	spare_word(into, key);
 	if (is_domains(key) || str_equal(key, "labels"))
 		return;
-	for (size_t i = 0; i < ELEMENTS(spared); i++)
-		if (strcmp(spared[i], key) == 0)
-			spare = spare_words;
+	if (SOME_OF(spared, ELEMENTS(spared), strcmp(it, key) == 0))
+		spare = spare_words;
 	spare(into, value);
 	for (size_t i = 0; (item = json_array_get(value, i)); i++)
 		spare(into, item);

@@ -113,31 +113,6 @@ static void metrics_sample_usec(MetricsWriter *w, uint64_t usec, const MetricLab
 	write_usec(w, usec);
 }
 
-/* counts has one more than bounds, those above all of them; it is not cumulative. */
-static void metrics_histogram(MetricsWriter *w, const uint64_t *bounds_usec, const uint64_t *counts,
-			      size_t n_bounds, uint64_t sum_usec, const char *label,
-			      const char *value)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < n_bounds; i++) {
-		/* OpenMetrics wants the point in 1.0, and 0.25 without more digits. */
-		_cleanup_free_ char *le = strf("%g%s", (double)bounds_usec[i] / USEC_PER_SEC,
-					       bounds_usec[i] % USEC_PER_SEC == 0 ? ".0" : "");
-
-		n += counts[i];
-		begin_sample(w, "_bucket", LABELS({ label, value }, { "le", le }));
-		fprintf(w->f, "%" PRIu64 "\n", n);
-	}
-	n += counts[n_bounds];
-	begin_sample(w, "_bucket", LABELS({ label, value }, { "le", "+Inf" }));
-	fprintf(w->f, "%" PRIu64 "\n", n);
-	begin_sample(w, "_sum", LABELS({ label, value }));
-	write_usec(w, sum_usec);
-	begin_sample(w, "_count", LABELS({ label, value }));
-	fprintf(w->f, "%" PRIu64 "\n", n);
-}
-
 /* ---- what is written ---- */
 
 #define X(enumerator, name) [enumerator] = (name),
@@ -145,9 +120,6 @@ static const char *const states[] = { GPUPASS_GROUP_STATES(X) };
 static const char *const healths[] = { GPUPASS_HEALTHS(X) };
 static const char *const verdicts[] = { GPUPASS_VERDICTS(X) };
 #undef X
-
-/* More bounds than any daemon has. */
-#define BOUNDS_MAX 64
 
 static uint64_t to_number(const json_t *value)
 {
@@ -216,11 +188,9 @@ static void render_group_counts(MetricsWriter *w, const World *world)
 	metrics_family(w, METRIC_GROUPS);
 	for (size_t i = 0; i < world->n_groups; i++) {
 		const char *model = world->groups[i].model;
-		bool first = true;
+		bool again = SOME(world->groups, i, strcmp(it->model, model) == 0);
 
-		for (size_t k = 0; k < i && first; k++)
-			first = strcmp(world->groups[k].model, model) != 0;
-		for (size_t s = 0; first && s < GROUP_STATE_MAX_; s++)
+		for (size_t s = 0; !again && s < GROUP_STATE_MAX_; s++)
 			metrics_sample(w, count_groups(world, model, states[s]),
 				       LABELS({ "state", states[s] }, { "model", model }));
 	}
@@ -337,10 +307,8 @@ static bool same_work(const Job *a, const Job *b)
 /* true: no open job before it in the list has the same operation and group. */
 static bool is_first(const World *world, const Job *job)
 {
-	for (const Job *other = world->jobs; other < job; other++)
-		if (!job_is_over(other) && same_work(other, job))
-			return false;
-	return true;
+	return !SOME(world->jobs, (size_t)(job - world->jobs),
+		     !job_is_over(it) && same_work(it, job));
 }
 
 static uint64_t oldest(const World *world, const Job *like)
@@ -375,69 +343,64 @@ static void render_open_jobs(MetricsWriter *w, const World *world)
 
 /* ---- what the daemon counted ---- */
 
-/* A document whose lists do not fit together has no histograms. */
-static bool read_bounds(const json_t *document, uint64_t *ret, size_t *ret_n)
-{
-	const json_t *bounds = json_object_get(document, "bounds_usec"), *bound;
-	size_t i;
-
-	if (json_array_size(bounds) > BOUNDS_MAX)
-		return false;
-	json_array_foreach (bounds, i, bound)
-		ret[i] = to_number(bound);
-	*ret_n = json_array_size(bounds);
-	return true;
-}
-
-/* What has not happened yet has no histogram, so that a host has few series. */
+/*
+ * counts has one more than bounds, those above all of them; it is not cumulative. A document whose
+ * lists do not fit together has no histograms. What has not happened yet has none, either, so that
+ * a host has few series.
+ */
 static void histogram(MetricsWriter *w, const json_t *document, const json_t *duration,
 		      const char *label, const char *value)
 {
-	const json_t *list = json_object_get(duration, "counts"), *count;
-	uint64_t bounds[BOUNDS_MAX] = { 0 }, counts[BOUNDS_MAX + 1] = { 0 }, n = 0;
-	size_t i, n_bounds;
+	const json_t *bounds = json_object_get(document, "bounds_usec"), *count;
+	const json_t *counts = json_object_get(duration, "counts");
+	size_t i, n_bounds = json_array_size(bounds);
+	uint64_t n = 0, all = 0;
 
-	if (!read_bounds(document, bounds, &n_bounds) || json_array_size(list) != n_bounds + 1)
+	json_array_foreach (counts, i, count)
+		all += to_number(count);
+	if (json_array_size(counts) != n_bounds + 1 || all == 0)
 		return;
-	json_array_foreach (list, i, count) {
-		counts[i] = to_number(count);
-		n += counts[i];
+	json_array_foreach (counts, i, count) {
+		uint64_t bound = to_number(json_array_get(bounds, i));
+		/* OpenMetrics wants the point in 1.0, and 0.25 without more digits. */
+		_cleanup_free_ char *le = i == n_bounds
+						  ? xstrdup("+Inf")
+						  : strf("%g%s", (double)bound / USEC_PER_SEC,
+							 bound % USEC_PER_SEC == 0 ? ".0" : "");
+
+		n += to_number(count);
+		begin_sample(w, "_bucket", LABELS({ label, value }, { "le", le }));
+		fprintf(w->f, "%" PRIu64 "\n", n);
 	}
-	if (n > 0)
-		metrics_histogram(w, bounds, counts, n_bounds, number_of(duration, "sum_usec"),
-				  label, value);
+	begin_sample(w, "_sum", LABELS({ label, value }));
+	write_usec(w, number_of(duration, "sum_usec"));
+	begin_sample(w, "_count", LABELS({ label, value }));
+	fprintf(w->f, "%" PRIu64 "\n", n);
+}
+
+/* Of each item of a list, which has a member of the label's name. */
+static void render_durations(MetricsWriter *w, MetricFamily family, const char *label,
+			     const json_t *document, const char *list)
+{
+	const json_t *item;
+
+	metrics_family(w, family);
+	JSON_EACH (item, document, list)
+		histogram(w, document, json_object_get(item, "duration"), label,
+			  json_text_of(item, label));
 }
 
 static void render_jobs(MetricsWriter *w, const json_t *document)
 {
-	const json_t *jobs = json_object_get(document, "jobs"), *job, *n;
-	json_t *results;
+	const json_t *job, *n;
 	const char *result;
-	size_t i;
 
 	metrics_family(w, METRIC_JOBS);
-	json_array_foreach (jobs, i, job) {
-		results = json_object_get(job, "results");
-		json_object_foreach (results, result, n)
+	JSON_EACH (job, document, "jobs")
+		json_object_foreach (json_object_get(job, "results"), result, n)
 			metrics_sample(w, to_number(n),
 				       LABELS({ "operation", json_text_of(job, "operation") },
 					      { "result", result }));
-	}
-	metrics_family(w, METRIC_JOB_DURATION);
-	json_array_foreach (jobs, i, job)
-		histogram(w, document, json_object_get(job, "duration"), "operation",
-			  json_text_of(job, "operation"));
-}
-
-static void render_steps(MetricsWriter *w, const json_t *document)
-{
-	const json_t *steps = json_object_get(document, "steps"), *step;
-	size_t i;
-
-	metrics_family(w, METRIC_STEP_DURATION);
-	json_array_foreach (steps, i, step)
-		histogram(w, document, json_object_get(step, "duration"), "step",
-			  json_text_of(step, "step"));
 }
 
 /* One sample for each member of an object of numbers. */
@@ -454,22 +417,13 @@ static void render_object(MetricsWriter *w, MetricFamily family, const char *lab
 
 static void render_resets(MetricsWriter *w, const json_t *document)
 {
-	const json_t *resets = json_object_get(document, "resets"), *reset;
-	size_t i;
+	const json_t *reset;
 
 	metrics_family(w, METRIC_RESETS);
-	json_array_foreach (resets, i, reset)
+	JSON_EACH (reset, document, "resets")
 		metrics_sample(w, number_of(reset, "count"),
 			       LABELS({ "method", json_text_of(reset, "method") },
 				      { "result", json_text_of(reset, "result") }));
-}
-
-static void render_audit(MetricsWriter *w, const json_t *document)
-{
-	const json_t *audit = json_object_get(document, "audit");
-
-	plain(w, METRIC_AUDIT_WRITABLE, json_is_set(audit, "writable"));
-	plain(w, METRIC_AUDIT_LOST, number_of(audit, "lost"));
 }
 
 static void render_counts(MetricsWriter *w, const json_t *document)
@@ -480,13 +434,16 @@ static void render_counts(MetricsWriter *w, const json_t *document)
 		METRIC_QUARANTINES_LIFTED, METRIC_DRIFT_FOUND,	METRIC_DRIFT_GONE,
 		METRIC_FOREIGN_FOUND,	   METRIC_FOREIGN_GONE,
 	};
+	const json_t *audit = json_object_get(document, "audit");
 
 	for (size_t i = 0; i < ELEMENTS(plain_counts); i++)
 		plain(w, plain_counts[i],
 		      number_of(document, families[plain_counts[i]].name + strlen("gpupass_")));
-	render_audit(w, document);
+	plain(w, METRIC_AUDIT_WRITABLE, json_is_set(audit, "writable"));
+	plain(w, METRIC_AUDIT_LOST, number_of(audit, "lost"));
 	render_jobs(w, document);
-	render_steps(w, document);
+	render_durations(w, METRIC_JOB_DURATION, "operation", document, "jobs");
+	render_durations(w, METRIC_STEP_DURATION, "step", document, "steps");
 	render_object(w, METRIC_FAILURES, "error", document, "failures");
 	render_resets(w, document);
 	render_object(w, METRIC_RECOVERED, "outcome", document, "recovered");

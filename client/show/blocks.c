@@ -226,22 +226,19 @@ void block_group(Client *c, const World *w, const Group *g)
 /* PCI's names for the classes of a GPU's functions. */
 static const char *class_name(uint32_t code)
 {
-	switch (code >> 8) {
-	case 0x0300:
-		return "VGA controller";
-	case 0x0302:
-		return "3D controller";
-	case 0x0403:
-		return "audio";
-	case 0x0c03:
-		return "USB controller";
-	case 0x0c80:
-		return "serial bus controller";
-	case 0x0680:
-		return "bridge";
-	default:
-		return "class";
-	}
+	static const struct {
+		uint32_t class;
+		const char *name;
+	} names[] = {
+		{ 0x0300, "VGA controller" }, { 0x0302, "3D controller" },
+		{ 0x0403, "audio" },	      { 0x0c03, "USB controller" },
+		{ 0x0680, "bridge" },	      { 0x0c80, "serial bus controller" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(names); i++)
+		if (names[i].class == code >> 8)
+			return names[i].name;
+	return "class";
 }
 
 static void gpu_functions(const Terminal *t, const Gpu *g)

@@ -44,10 +44,8 @@ static void add_panels(Layout *l)
 
 static bool group_crosses(const Topology *t, const TopologyGroup *group)
 {
-	for (size_t i = 1; i < group->n_gpus; i++)
-		if (t->devices[group->gpus[i]].numa_node != t->devices[group->gpus[0]].numa_node)
-			return true;
-	return false;
+	return SOME_OF(group->gpus, group->n_gpus,
+		       t->devices[it].numa_node != t->devices[group->gpus[0]].numa_node);
 }
 
 /*

@@ -117,43 +117,25 @@ static void read_bridges(Topology *t, const json_t *document)
 
 /* ---- states ---- */
 
-static TopologyLook look_of(GroupState state)
-{
-	switch (state) {
-	case GROUP_FREE:
-		return LOOK_FREE;
-	case GROUP_BOUND:
-		return LOOK_BOUND;
-	case GROUP_ASSIGNED:
-		return LOOK_HELD;
-	case GROUP_DEGRADED:
-	case GROUP_FOREIGN:
-		return LOOK_BAD;
-	case GROUP_QUARANTINED:
-		return LOOK_CLOSED;
-	case GROUP_BINDING:
-	case GROUP_ATTACHING:
-	case GROUP_DETACHING:
-	case GROUP_RELEASING:
-	case GROUP_ROLLING_BACK:
-	case GROUP_UNREADY:
-		return LOOK_MOVING;
-	case GROUP_UNKNOWN:
-	case GROUP_INFERRED:
-	case GROUP_STATE_MAX_:
-		break;
-	}
-	return LOOK_UNSURE; /* also accepts a newer daemon's state */
-}
-
+/* A newer daemon's state, and any that is not here, is unsure. */
 TopologyLook topology_look(const char *state)
 {
+	static const TopologyLook looks[] = {
+		[GROUP_FREE] = LOOK_FREE,	    [GROUP_BOUND] = LOOK_BOUND,
+		[GROUP_ASSIGNED] = LOOK_HELD,	    [GROUP_DEGRADED] = LOOK_BAD,
+		[GROUP_FOREIGN] = LOOK_BAD,	    [GROUP_QUARANTINED] = LOOK_CLOSED,
+		[GROUP_BINDING] = LOOK_MOVING,	    [GROUP_ATTACHING] = LOOK_MOVING,
+		[GROUP_DETACHING] = LOOK_MOVING,    [GROUP_RELEASING] = LOOK_MOVING,
+		[GROUP_ROLLING_BACK] = LOOK_MOVING, [GROUP_UNREADY] = LOOK_MOVING,
+		[GROUP_STATE_MAX_] = LOOK_NONE,
+	};
+
 #define X(enumerator, text)                                                                        \
-	if (strcmp(state, text) == 0)                                                              \
-		return look_of(enumerator);
+	if (strcmp(state, text) == 0 && looks[enumerator] != LOOK_NONE)                            \
+		return looks[enumerator];
 	GPUPASS_GROUP_STATES(X)
 #undef X
-	return look_of(GROUP_STATE_MAX_);
+	return LOOK_UNSURE;
 }
 
 static char *domain_of(const json_t *domain)

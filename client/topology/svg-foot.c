@@ -122,14 +122,11 @@ static void add_looks(SvgFoot *foot, const Topology *t)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(looks); i++)
-		for (size_t k = 0; k < t->n_devices; k++)
-			if (t->devices[k].look == looks[i].look) {
-				add_entry(foot,
-					  &(Entry){ .class = svg_class(t, looks[i].look, ""),
-						    .look = looks[i].look },
-					  xstrdup(looks[i].text));
-				break;
-			}
+		if (SOME(t->devices, t->n_devices, it->look == looks[i].look))
+			add_entry(foot,
+				  &(Entry){ .class = svg_class(t, looks[i].look, ""),
+					    .look = looks[i].look },
+				  xstrdup(looks[i].text));
 }
 
 static void add_kinds_of_rail(SvgFoot *foot, const bool *there)

@@ -75,14 +75,9 @@ static void print_gpus(const WordPrinter *p, const World *w)
 
 static void print_models(const WordPrinter *p, const World *w)
 {
-	for (size_t i = 0; i < w->n_groups; i++) {
-		bool again = false;
-
-		for (size_t j = 0; j < i; j++)
-			again = again || strcmp(w->groups[i].model, w->groups[j].model) == 0;
-		if (!again)
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (!SOME(w->groups, i, strcmp(it->model, w->groups[i].model) == 0))
 			print_word(p, w->groups[i].model, "");
-	}
 }
 
 static void print_jobs(const WordPrinter *p, const World *w)
@@ -253,9 +248,7 @@ static void read_argument(const WordPrinter *p, TypedLine *line, const char *wor
 		line->n_arguments++;
 		return;
 	}
-	for (size_t i = 0; i < p->n_verbs; i++)
-		if (strcmp(p->verbs[i].name, word) == 0)
-			line->verb = &p->verbs[i];
+	line->verb = FIND(p->verbs, p->n_verbs, strcmp(it->name, word) == 0);
 	line->unknown = !line->verb;
 }
 

@@ -74,22 +74,14 @@ static const char *cannot_say(const ExportFormat *format, const Group *group)
 /* Of a degraded group a board may be missing, and who got the rest would have a part of it. */
 static bool is_whole(const World *w, const Group *group)
 {
+	size_t n = strv_length(group->gpu_addresses);
 	GroupState state;
 
 	if (group_state_from_string(group->state, &state) < 0)
 		return false;
-	for (size_t i = 0; group->gpu_addresses && group->gpu_addresses[i]; i++)
-		if (!world_find_gpu(w, group->gpu_addresses[i]))
-			return false;
-	switch (state) {
-	case GROUP_UNKNOWN:
-	case GROUP_INFERRED:
-	case GROUP_DEGRADED:
-	case GROUP_QUARANTINED:
-		return false;
-	default:
-		return strv_length(group->gpu_addresses) > 0;
-	}
+	return state != GROUP_UNKNOWN && state != GROUP_INFERRED && state != GROUP_DEGRADED &&
+	       state != GROUP_QUARANTINED && n > 0 &&
+	       EVERY_OF(group->gpu_addresses, n, world_find_gpu(w, it));
 }
 
 static int fill_functions(const Gpu *from, ExportGpu *to)

@@ -81,16 +81,10 @@ static void print_write(const Terminal *t, const json_t *write, _unused_ size_t 
 
 static Colour diff_colour(const char *line)
 {
-	switch (*line) {
-	case '+':
-		return COLOUR_GOOD;
-	case '-':
-		return COLOUR_BAD;
-	case '@':
-		return COLOUR_MARK;
-	default:
-		return COLOUR_NONE;
-	}
+	return *line == '+'   ? COLOUR_GOOD
+	       : *line == '-' ? COLOUR_BAD
+	       : *line == '@' ? COLOUR_MARK
+			      : COLOUR_NONE;
 }
 
 static void print_diff(const Terminal *t, const json_t *plan)

@@ -248,15 +248,14 @@ static bool job_wanted(const Job *j, const Wanted *wanted)
 /* A domain of this name that has another group; NULL: none. */
 static const char *namesake(const World *w, const Group *group, const Wanted *wanted)
 {
-	for (size_t i = 0; i < w->n_groups; i++)
-		if (&w->groups[i] != group &&
-		    is_domain(w->groups[i].domain_name, w->groups[i].domain_uuid, wanted))
-			return w->groups[i].domain_uuid;
-	for (size_t i = 0; i < w->n_assignments; i++)
-		if (strcmp(w->assignments[i].group, group->path) != 0 &&
-		    is_domain(w->assignments[i].domain_name, w->assignments[i].domain_uuid, wanted))
-			return w->assignments[i].domain_uuid;
-	return NULL;
+	const Group *other =
+		FIND(w->groups, w->n_groups,
+		     it != group && is_domain(it->domain_name, it->domain_uuid, wanted));
+	const Assignment *a = FIND(w->assignments, w->n_assignments,
+				   strcmp(it->group, group->path) != 0 &&
+					   is_domain(it->domain_name, it->domain_uuid, wanted));
+
+	return other ? other->domain_uuid : a ? a->domain_uuid : NULL;
 }
 
 /*
@@ -302,15 +301,12 @@ static Shown choose(const World *w, const Wanted *wanted)
 
 static int status_json(Client *c, const World *w, const Wanted *wanted, const Shown *s)
 {
-	json_t *groups = json_array(), *assignments = json_array(), *jobs = json_array();
+	json_t *groups = JSON_ARRAY(s->groups, s->n_groups, json_of_object(OBJECT_GROUP, *it));
+	json_t *assignments = JSON_ARRAY(s->assignments, s->n_assignments,
+					 json_of_object(OBJECT_ASSIGNMENT, *it));
+	json_t *jobs = JSON_ARRAY(w->jobs, w->n_jobs,
+				  job_wanted(it, wanted) ? json_of_object(OBJECT_JOB, it) : NULL);
 
-	for (size_t i = 0; i < s->n_groups; i++)
-		json_append(groups, json_of_object(OBJECT_GROUP, s->groups[i]));
-	for (size_t i = 0; i < s->n_assignments; i++)
-		json_append(assignments, json_of_object(OBJECT_ASSIGNMENT, s->assignments[i]));
-	for (size_t i = 0; i < w->n_jobs; i++)
-		if (job_wanted(&w->jobs[i], wanted))
-			json_append(jobs, json_of_object(OBJECT_JOB, &w->jobs[i]));
 	return json_print(c,
 			  json_build("{s:s, s:o, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_STATUS,
 				     "manager", json_of_object(OBJECT_MANAGER, &w->manager),

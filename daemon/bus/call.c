@@ -130,10 +130,11 @@ static int read_topology(Call *call, const char *text, PlanRequest *request)
 
 static int read_peer_access(Call *call, const char *text, PeerAccess *ret)
 {
-	if (!text || peer_access_from_string(text, ret) >= 0)
+	/* None takes it away again, so "off" would promise too much. */
+	if (!text || (peer_access_from_string(text, ret) >= 0 && *ret != PEER_ACCESS_OFF))
 		return 0;
 	return call_invalid(call, "option \"peer-access\" is not one of the words it takes",
-			    "give off, on or unsafe");
+			    "give on or unsafe");
 }
 
 const char *named(const char *text)
@@ -178,6 +179,9 @@ int call_make_request(Call *call, Operation operation)
 		*subject = (char *)named(call->names[0]);
 	if (call->names[1])
 		request->group = (char *)named(call->names[1]);
+	if (operation != OPERATION_ASSIGN && (o->topology || o->peer_access))
+		return call_invalid(call, "only an assign takes a topology or peer access",
+				    "leave out topology and peer-access");
 	r = read_mode(call, o->numa, "numa", &request->plan.numa);
 	if (r >= 0)
 		r = read_peer_access(call, o->peer_access, &request->plan.peer_access);

@@ -157,13 +157,14 @@ static int undefine_ours(StepContext *c, const char *now, Problem **ret_problem)
 		return r;
 	if (only_ours)
 		return redefine(c, now, c->plan->xml_before, ret_problem);
-	if (c->plan->operation == OPERATION_ASSIGN && !record_before(c))
-		return domain_xml_equivalent(bare, now) ? 0 : redefine(c, now, bare, ret_problem);
-	if (c->plan->operation != OPERATION_RELEASE)
+	if (c->plan->operation == OPERATION_RECONCILE)
 		return 0; /* our part in their definition is as the assignment says */
-	if (!domain_xml_equivalent(bare, now))
-		return 0; /* the group is still in it */
-	r = with_group(c, now, &with, ret_problem);
+	/* Of a release, the group is still in it; else nothing of ours is. */
+	if (domain_xml_equivalent(bare, now) != (c->plan->operation == OPERATION_RELEASE))
+		return 0;
+	if (c->plan->operation == OPERATION_ASSIGN && !record_before(c))
+		return redefine(c, now, bare, ret_problem);
+	r = with_group(c, bare, &with, ret_problem);
 	return r != 0 ? r : redefine(c, now, with, ret_problem);
 }
 

@@ -232,8 +232,8 @@ static GuestTopology *look_at_topology(const JobPlace *place, const Verification
 				       uint64_t deadline)
 {
 	const HostFacts *host = v->found->inventory->facts;
-	const Assignment *assignment =
-		assignments_find_group(v->found->assignments, v->found->group->name);
+	const Assignment *assignment = assignments_find_function(
+		v->found->assignments, &v->found->group->gpus[0]->lead->bdf);
 	uint64_t soon = now_monotonic() + REPORT_USEC;
 	TopologyInput input = {
 		.verify = &v->input,
@@ -425,7 +425,7 @@ int verification_run(const JobPlace *place, const JobRequest *request, Verificat
 		v->report, &v->input, v->found->domain->uuid, v->asked_usec,
 		v->guest_report ? guest_report_to_json(v->guest_report) : NULL,
 		v->topology ? json_struct_write(guest_topology_members, v->topology) : NULL,
-		v->workload ? workload_to_json(v->workload, v->report) : NULL,
+		v->workload ? json_struct_write(workload_members, v->workload) : NULL,
 		v->peers ? json_struct_write(peer_test_members, v->peers) : NULL);
 	return 0;
 }

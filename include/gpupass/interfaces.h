@@ -527,12 +527,12 @@ METHOD_OPTION(FIT, "fit", STRING, fit)
 /*
  * mirror or flat: whether the guest sees the group's members as far apart as the host does, by
  * expanders and switches in the domain's definition, or each on a port of its own. The assignment
- * keeps it. Without it: as it was assigned, or flat.
+ * keeps it. Without it: as it was assigned, or flat. Of assign.
  */
 METHOD_OPTION(TOPOLOGY, "topology", STRING, topology)
 /*
- * off (the default), on, or unsafe: whether the guest's boards may reach each other over PCIe. On is
- * refused for GeForce boards. The assignment keeps it. See *gpupass*(1), PEER ACCESS.
+ * on, or unsafe: the guest's boards may reach each other over PCIe. On is refused for GeForce boards.
+ * The assignment keeps it until its release. Of assign. See *gpupass*(1), PEER ACCESS.
  */
 METHOD_OPTION(PEER_ACCESS, "peer-access", STRING, peer_access)
 /*

@@ -184,7 +184,7 @@ static void measure(const char *text, size_t size, size_t which)
 	measure_hear(w, &input, report, which, &run, &done);
 	EXPECT(w->n_paths == 0 || w->n_paths == 2);
 	EXPECT((w->verdict == WORKLOAD_PASS) == (w->reason == NULL));
-	json = workload_to_json(w, report);
+	json = json_struct_write(workload_members, w);
 	EXPECT(json);
 	json_decref(json);
 	workload_free(w);

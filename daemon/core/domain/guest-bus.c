@@ -3,19 +3,19 @@
 
 #include "util/text.h"
 
+/* Also in JSON. Of another word are the letters of bootfile=pxboot.0. */
+static bool names_bridge(const char *argument)
+{
+	static const char *const models[] = { "pxb-",	   "pxb,",     "pxb\"",	  "pxb'",
+					      "root-port", "-bridge",  "ioh3420", "x3130-",
+					      "xio3130-",  "i82801b11" };
+
+	return SOME(models, ELEMENTS(models), strstr(argument, *it));
+}
+
 bool guest_has_other_bridges(const DomainXml *xml)
 {
-	static const char *const models[] = { "pxb",	"root-port", "-bridge",	 "ioh3420",
-					      "x3130-", "xio3130-",  "i82801b11" };
-	const xmlNode *line = xml_child_of(xml->root, QEMU_NAMESPACE, "commandline");
-
-	for (xmlNode *i = xml_first(line); i; i = xml_next(i)) {
-		const char *value = str_or_empty(xml_attribute(i, "value"));
-
-		if (SOME(models, ELEMENTS(models), strstr(value, *it)))
-			return true;
-	}
-	return false;
+	return xml_some_argument(xml, names_bridge);
 }
 
 static void read_controller(const xmlNode *controller, GuestBus buses[GUEST_BUSES])

@@ -328,6 +328,16 @@ static void read_override(const xmlNode *device, DomainUse *use, size_t *n_cliqu
 	close_argument(&a);
 }
 
+bool xml_some_argument(const DomainXml *xml, bool (*is)(const char *argument))
+{
+	const xmlNode *line = xml_child_of(xml->root, QEMU_NAMESPACE, "commandline");
+
+	for (const xmlNode *i = xml_first(line); i; i = xml_next(i))
+		if (is(str_or_empty(xml_attribute(i, "value"))))
+			return true;
+	return false;
+}
+
 void xml_read_arguments(const DomainXml *xml, DomainUse *use)
 {
 	size_t n_cliques = 0;

@@ -105,6 +105,11 @@ bool xml_remove_cliques(DomainXml *xml, const char *stem)
 
 /* ---- what takes the effect from it ---- */
 
+static bool is_cpu(const char *argument)
+{
+	return str_equal(argument, "-cpu") || str_equal(argument, "--cpu");
+}
+
 /*
  * The driver looks at the capability only if CPUID tells of a hypervisor that it knows (p2p_caps.c
  * and hypervisor.c there). Of other processors it is not known.
@@ -122,6 +127,8 @@ const char *domain_xml_hides_hypervisor(const DomainXml *xml)
 		return "it hides KVM from its guest: <kvm><hidden state='on'/>";
 	if (xml_attribute_is(xml_child(xml_child(features, "hyperv"), "vendor_id"), "state", "on"))
 		return "it gives its guest another hypervisor's name: <hyperv><vendor_id/>";
+	if (xml_some_argument(xml, is_cpu))
+		return "its <qemu:commandline> has -cpu, which may hide its hypervisor";
 	cpu = xml_child(xml->root, "cpu");
 	for (const xmlNode *i = xml_first(cpu); i; i = xml_next(i))
 		if (xml_is(i, "feature") && xml_attribute_is(i, "name", "hypervisor") &&
@@ -129,6 +136,17 @@ const char *domain_xml_hides_hypervisor(const DomainXml *xml)
 			return "it hides its hypervisor: <feature policy='disable' "
 			       "name='hypervisor'/>";
 	return NULL;
+}
+
+/* libvirt writes its own choice into each definition (virQEMUCapsFindBinaryForArch()). */
+bool domain_xml_has_own_emulator(const DomainXml *xml)
+{
+	static const char *const usual[] = { "", "/usr/bin/qemu-system-x86_64", "/usr/bin/kvm",
+					     "/usr/libexec/qemu-kvm", NULL };
+	xmlNode *emulator = xml_child(xml_child(xml->root, "devices"), "emulator");
+	_cleanup_xml_char_ xmlChar *path = emulator ? xmlNodeGetContent(emulator) : NULL;
+
+	return path && !strv_contains((char *const *)usual, (const char *)path);
 }
 
 bool domain_xml_has_iommufd(const DomainXml *xml)

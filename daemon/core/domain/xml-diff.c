@@ -44,7 +44,9 @@ static bool is_closed(const xmlNode *node)
 /* Any other argument may be a password: -object secret,data=… */
 static bool is_our_argument(const char *value)
 {
-	return str_equal(value, "-fw_cfg") || str_starts_with(value, "name=" MMIO_WINDOW_KEY ",");
+	return value && (str_equal(value, "-fw_cfg") ||
+			 str_starts_with(value, "name=" MMIO_WINDOW_KEY ",") ||
+			 str_starts_with(value, DOMAIN_ALIAS_PREFIX));
 }
 
 static bool shows_attribute(const xmlNode *node, const xmlAttr *attribute, Detail detail)
@@ -58,8 +60,8 @@ static bool shows_attribute(const xmlNode *node, const xmlAttr *attribute, Detai
 	if (attribute->ns || strcmp(name, "passwd") == 0)
 		return false;
 	if (is_of(node, QEMU_NAMESPACE))
-		return detail == FOR_CHANGED && strcmp(name, "value") == 0 &&
-		       is_our_argument(xml_attribute(node, name));
+		return detail == FOR_CHANGED &&
+		       (xml_is_clique(node) || is_our_argument(xml_attribute(node, name)));
 	return detail == FOR_CHANGED || (!node->ns && strv_contains((char *const *)harmless, name));
 }
 

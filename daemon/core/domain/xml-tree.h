@@ -86,6 +86,8 @@ const char *xml_alias(const xmlNode *device);
  * <qemu:commandline> or <qemu:override>, and says in use->unclear what of these cannot be judged.
  */
 void xml_read_arguments(const DomainXml *xml, DomainUse *use);
+/* One of <qemu:commandline>'s is such. */
+bool xml_some_argument(const DomainXml *xml, bool (*is)(const char *argument));
 
 /*
  * The first index, as bus number of addresses, that no controller or device uses. libvirt gives

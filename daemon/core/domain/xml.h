@@ -61,6 +61,8 @@ unsigned domain_xml_free_slots(const DomainXml *xml);
 bool domain_xml_in_shared_slot(const DomainXml *xml, const Bdf *function);
 /* What of it keeps a guest's driver from seeing KVM, as a clause; NULL: nothing that is known. */
 const char *domain_xml_hides_hypervisor(const DomainXml *xml);
+/* Its QEMU is none of those that libvirt takes itself. */
+bool domain_xml_has_own_emulator(const DomainXml *xml);
 /* All its hostdevs are passed by iommufd: libvirt 12.2. */
 bool domain_xml_has_iommufd(const DomainXml *xml);
 /* All PCI hostdevs in document order, with aliases. -EBADMSG: one has no readable address. */

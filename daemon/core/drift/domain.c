@@ -5,6 +5,7 @@
 #include "core/domain/xml.h"
 #include "core/drift/finding.h"
 #include "core/mirror/mirror.h"
+#include "util/xalloc.h"
 
 static void drift_check_gone(DriftSubject *s)
 {
@@ -155,19 +156,25 @@ static void drift_check_topology(DriftSubject *s, DriftHeld held)
 
 static void drift_check_peers(DriftSubject *s, DriftHeld held)
 {
-	if (!s->group || !s->record || s->record->peer_access == PEER_ACCESS_OFF)
+	bool wanted = s->record && s->record->peer_access != PEER_ACCESS_OFF;
+
+	if (!s->group || !s->record)
 		return;
 	EACH_OF (Gpu, gpu, s->group->gpus, s->group->n_gpus) {
 		const DomainHostdev *hostdev = domain_use_hostdev(s->domain, &gpu->lead->bdf);
 
-		if (!hostdev || hostdev->clique)
+		if (!hostdev || hostdev->clique == wanted)
 			continue;
 		drift_about(s, &gpu->lead->bdf);
-		drift_add(s, DRIFT_EDITED, DRIFT_REPAIR_DEFINE,
-			  strf("the definition of %s does not give %s the peer access that its "
-			       "assignment has%s",
-			       s->domain->name, BDF_TEXT(&gpu->lead->bdf), until_next_start(held)),
-			  NULL);
+		drift_add(s, DRIFT_EDITED, wanted ? DRIFT_REPAIR_DEFINE : DRIFT_REPAIR_NONE,
+			  strf("the definition of %s %s %s the peer access that its assignment "
+			       "%s%s",
+			       s->domain->name, wanted ? "does not give" : "gives",
+			       BDF_TEXT(&gpu->lead->bdf), wanted ? "has" : "lacks",
+			       until_next_start(held)),
+			  wanted ? NULL
+				 : xstrdup("take that <qemu:override> out (virsh edit), or assign "
+					   "with --peer-access"));
 	}
 }
 

@@ -98,11 +98,15 @@ static int read_controllers(const DomainXml *xml, MirrorGuest *guest, Problem **
 	return r;
 }
 
-/* The only node that the text names; MIRROR_NONE: it names none, or several. */
-static int only_node(const char *nodeset)
+/* The only node of all memory; MIRROR_NONE: there is none. Other modes only prefer what they name. */
+static int only_node(const xmlNode *memory)
 {
+	const char *nodeset = xml_attribute(memory, "nodeset"),
+		   *mode = xml_attribute(memory, "mode");
 	CpuSet set;
 
+	if (mode && !str_equal(mode, "strict") && !str_equal(mode, "restrictive"))
+		return MIRROR_NONE;
 	if (!nodeset || cpu_set_parse(nodeset, &set) < 0 || cpu_set_count(&set) != 1)
 		return MIRROR_NONE;
 	for (int node = 0; node < HOST_CPUS_MAX; node++)
@@ -120,8 +124,8 @@ static int node_of_cell(const DomainXml *xml, unsigned id)
 	for (xmlNode *i = xml_first(tune); i; i = xml_next(i))
 		if (xml_is(i, "memnode") && xml_number(i, "cellid", UINT16_MAX, &of) == 0 &&
 		    of == id)
-			return only_node(xml_attribute(i, "nodeset"));
-	return only_node(xml_attribute(xml_child(tune, "memory"), "nodeset"));
+			return only_node(i);
+	return only_node(xml_child(tune, "memory"));
 }
 
 static void read_cells(const DomainXml *xml, MirrorGuest *guest)

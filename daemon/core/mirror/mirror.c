@@ -154,18 +154,23 @@ static int check_nodes(const Builder *b)
 
 /* ---- numbers ---- */
 
+/* A group that leaves before others leaves them its controllers, as long as they are there. */
+#define RELEASE_ALL "release the domain's groups and assign them anew, "
+
 static int check_room(const Builder *b, unsigned needed)
 {
 	const MirrorGuest *guest = &b->guest;
+	size_t chassis = COUNT(guest->chassis, MIRROR_BUSES, !*it);
 	size_t n_expanders = COUNT(b->tree->nodes, b->tree->n_nodes, it->role == MIRROR_EXPANDER);
 
-	if (guest->index + needed > MIRROR_BUSES)
+	if (guest->index + needed > MIRROR_BUSES || chassis < needed)
 		return mirror_refuse(
 			b->ret_problem,
 			.cause = strf("the tree has %u controllers, and of 256 indices those from "
-				      "%u on are free",
-				      needed, guest->index),
-			.remedy = xstrdup("remove unused PCI controllers, " MIRROR_OR_FLAT));
+				      "%u on are free, of 256 chassis %zu are free",
+				      needed, guest->index, chassis),
+			.remedy = xstrdup(RELEASE_ALL
+					  "remove unused PCI controllers, " MIRROR_OR_FLAT));
 	if (guest->floor + needed > guest->ceiling)
 		return mirror_refuse(
 			b->ret_problem,
@@ -175,14 +180,15 @@ static int check_room(const Builder *b, unsigned needed)
 				      guest->ceiling < MIRROR_BUSES ? "its lowest expander" : "255",
 				      guest->ceiling > guest->floor ? guest->ceiling - guest->floor
 								    : 0),
-			.remedy = xstrdup("remove unused PCI controllers, give its expanders "
+			.remedy = xstrdup(RELEASE_ALL
+					  "remove unused PCI controllers, give its expanders "
 					  "a higher busNr, " MIRROR_OR_FLAT));
 	if (n_expanders > COUNT(guest->slots, PCI_LAST_PORT_SLOT, !*it))
 		return mirror_refuse(
 			b->ret_problem,
 			.cause = strf("%zu expanders are needed, and pcie.0 has too few free slots",
 				      n_expanders),
-			.remedy = xstrdup("remove devices from it, " MIRROR_OR_FLAT));
+			.remedy = xstrdup(RELEASE_ALL "remove devices from it, " MIRROR_OR_FLAT));
 	return 0;
 }
 
@@ -345,17 +351,23 @@ static bool may_stand(const MirrorTree *tree, size_t i)
 		(!one || earlier_siblings(tree, i) == 0));
 }
 
+static bool has_cell(const MirrorGuest *guest, int cell)
+{
+	return cell == MIRROR_NONE || SOME(guest->cells, guest->n_cells, (int)it->id == cell);
+}
+
 int mirror_number(MirrorTree *tree, const DomainXml *xml, Problem **ret_problem)
 {
 	Builder b = { .tree = tree, .ret_problem = ret_problem };
 	int r;
 
-	for (size_t i = 0; i < tree->n_nodes; i++)
-		if (!may_stand(tree, i))
-			return mirror_refuse(ret_problem,
-					     .cause = xstrdup("the tree was edited by hand"),
-					     .remedy = xstrdup("assign with --topology=flat"));
 	r = mirror_guest_read(xml, &b.guest, ret_problem);
+	for (size_t i = 0; r == 0 && i < tree->n_nodes; i++)
+		if (!may_stand(tree, i) || !has_cell(&b.guest, tree->nodes[i].cell))
+			r = mirror_refuse(ret_problem,
+					  .cause = xstrdup("it was edited by hand, and now lacks "
+							   "a part or a cell of its tree"),
+					  .remedy = xstrdup("assign with --topology=flat"));
 	if (r == 0)
 		r = number(&b);
 	mirror_guest_clear(&b.guest);

@@ -269,8 +269,6 @@ int plan_assign(Planner *p)
 	if (r == 0)
 		r = plan_resolve_mode(p);
 	if (r == 0)
-		r = plan_check_hot_peers(p);
-	if (r == 0)
 		r = plan_fill_functions(p);
 	/* Functions that a guest runs on are on vfio already, and must not be written to. */
 	if (r == 0 && !runs_with_it(p))
@@ -279,6 +277,8 @@ int plan_assign(Planner *p)
 		r = plan_read_wish(p);
 	if (r == 0)
 		r = plan_check_mirror(p);
+	if (r == 0)
+		r = plan_check_hot_peers(p);
 	if (r == 0 && p->config)
 		r = plan_tune_is_open(p, &p->tune_open);
 	if (r != 0 || is_done(p))

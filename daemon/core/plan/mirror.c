@@ -37,6 +37,8 @@ bool plan_topology_holds(const Planner *p)
 
 int plan_check_mirror(const Planner *p)
 {
+	bool asks_flat = p->request->asks_topology && p->request->topology == TOPOLOGY_FLAT;
+
 	if (p->topology != TOPOLOGY_MIRROR || !p->live)
 		return 0;
 	if (plan_count_hostdevs(p, true) == p->n_functions && plan_topology_holds(p))
@@ -44,9 +46,29 @@ int plan_check_mirror(const Planner *p)
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		.reason = strf("running %s cannot get the host's topology", p->use.name),
-		.cause = xstrdup("expanders and switches cannot be hotplugged"),
-		.remedy = xstrdup("shut it down, or assign to its definition: "
-				  "--config"));
+		.cause = xstrdup(asks_flat ? "--live alone changes no topology that is assigned"
+					   : "expanders and switches cannot be hotplugged"),
+		.remedy = xstrdup("shut it down, or assign to its definition: --config"));
+}
+
+/* Each group has expanders of its own, so the guest sees members of two groups as NODE or SYS. */
+static void warn_of_others(Planner *p, const PciFunction *const *members, size_t n_members)
+{
+	EACH (const DomainHostdev, hostdev, p->use.hostdevs, p->use.n_hostdevs) {
+		const PciFunction *other = pci_snapshot_find(p->facts->snapshot, &hostdev->bdf);
+		const PciFunction *near = NULL;
+
+		if (other && !SOME_OF(p->functions, p->n_functions, it == other))
+			near = FIND_OF(members, n_members,
+				       pcie_distance(it, other, n_nodes(p)) < PCIE_NODE);
+		if (near) {
+			plan_warn(p->plan,
+				  "%s is near to %s on the host, and not in the guest: each group "
+				  "has a tree of its own",
+				  BDF_TEXT(&near->bdf), BDF_TEXT(&other->bdf));
+			return;
+		}
+	}
 }
 
 int plan_mirror(Planner *p, const DomainXml *xml, size_t n)
@@ -70,6 +92,7 @@ int plan_mirror(Planner *p, const DomainXml *xml, size_t n)
 	/* A companion that is not there has no place on the host. */
 	if (n_members != n)
 		return -ESTALE;
+	warn_of_others(p, members, n_members);
 	return mirror_make(&(MirrorFacts){ .xml = xml,
 					   .members = members,
 					   .n_members = n_members,

@@ -15,17 +15,19 @@
 #define LIBVIRT_OVERRIDE LIBVIRT_VERSION(8, 2)
 #define QEMU_LATER_PLACE LIBVIRT_VERSION(8, 1)
 
+/* What an assignment has is not taken from it by another one. */
+#define WITHOUT "assign without --peer-access; if it is assigned with it, gpupass release first"
+
 static int refuse(const Planner *p, char *cause, char *remedy)
 {
 	return problem_refuse(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 			      .reason = strf("%s cannot have peer access over PCIe", p->use.name),
-			      .cause = cause,
-			      .remedy = remedy ? remedy : xstrdup("assign without --peer-access"));
+			      .cause = cause, .remedy = remedy ? remedy : xstrdup(WITHOUT));
 }
 
 int plan_check_hot_peers(const Planner *p)
 {
-	if (p->request->peer_access == PEER_ACCESS_OFF || !p->live ||
+	if (p->peer_access == PEER_ACCESS_OFF || !p->live ||
 	    plan_count_hostdevs(p, true) == p->n_functions)
 		return 0;
 	return refuse(p, xstrdup("no device that is hotplugged can have it"),
@@ -43,18 +45,22 @@ char *plan_old_version(const char *what, uint64_t is, const char *who, uint64_t 
 		       : strf("%s is %s, and %s %s", what, has, who, needs);
 }
 
-static int check_versions(const Planner *p)
+static int check_versions(const Planner *p, const DomainXml *xml)
 {
 	static const HostFacts nothing;
 	const HostFacts *host = p->facts->host ? p->facts->host : &nothing;
 	const Group *group = p->facts->group;
+	bool later = SOME_OF(group->gpus, group->n_gpus, !board_before_turing(it->lead->device));
 	char *old =
 		plan_old_version("libvirt", host->libvirt_version, "that needs", LIBVIRT_OVERRIDE);
 
-	if (!old && SOME_OF(group->gpus, group->n_gpus, !board_before_turing(it->lead->device)))
+	/* libvirt tells the version of the one that it takes itself. */
+	if (!old && later && domain_xml_has_own_emulator(xml))
+		old = xstrdup("the version of its own <emulator> is not known");
+	else if (!old && later)
 		old = plan_old_version("QEMU", host->hypervisor_version,
 				       "boards from Turing on need", QEMU_LATER_PLACE);
-	return old ? refuse(p, old, xstrdup("upgrade it, or assign without --peer-access")) : 0;
+	return old ? refuse(p, old, xstrdup("upgrade it, or " WITHOUT)) : 0;
 }
 
 /* NVIDIA/nccl issue 2335: between two RTX 3090 writes never arrived, and no error was told. */
@@ -77,25 +83,20 @@ static int check_boards(const Planner *p)
 			"before gpupass verify --workload says that it is proved"));
 }
 
-/* Until 6.19 iommufd maps no board's memory for another one (IOMMU_IOAS_MAP of a BAR fails). */
-static int check_iommufd(Planner *p, const DomainXml *xml)
+/* Nobody asked for it, so somebody else wrote it, and it is not ours to take away. */
+static int check_none(const Planner *p)
 {
-	const HostFacts *host = p->facts->host;
-	bool known = host && host->kernel_major > 0;
+	EACH_OF (const PciFunction, f, p->functions, p->n_functions) {
+		const DomainHostdev *hostdev = domain_use_hostdev(&p->use, &f->bdf);
 
-	if (!domain_xml_has_iommufd(xml))
-		return 0;
-	if (!known || host_facts_kernel_before(host, 6, 19))
-		return refuse(
-			p,
-			xstrdup("it passes devices by iommufd, by which boards reach each other from "
-				"Linux 6.19 on"),
-			xstrdup("take <iommufd enabled='yes'/> out of it, or assign without "
-				"--peer-access"));
-	plan_warn(p->plan,
-		  "whether this QEMU maps the boards' memory by iommufd is not known: see gpupass "
-		  "verify %s --workload",
-		  domain_ref_word(p->use.name, p->use.uuid));
+		if (hostdev && hostdev->config && hostdev->clique)
+			return refuse(p,
+				      strf("it gives %s what no assignment has, and the new "
+					   "definition would lack it",
+					   BDF_TEXT(&f->bdf)),
+				      xstrdup("take that <qemu:override> out (virsh edit), or "
+					      "assign with --peer-access"));
+	}
 	return 0;
 }
 
@@ -105,14 +106,18 @@ int plan_check_peers(Planner *p, const DomainXml *xml)
 	int r;
 
 	if (p->peer_access == PEER_ACCESS_OFF)
-		return 0;
+		return check_none(p);
 	r = check_boards(p);
 	if (r == 0)
-		r = check_versions(p);
+		r = check_versions(p, xml);
 	if (r == 0 && hides)
 		r = refuse(p, strf("%s, so NVIDIA's driver there would not grant it", hides), NULL);
-	if (r == 0)
-		r = check_iommufd(p, xml);
+	/* iommufd maps no board's memory for another one but by a dma-buf: Linux 6.19, and QEMU. */
+	if (r == 0 && domain_xml_has_iommufd(xml))
+		r = refuse(p,
+			   xstrdup("whether this QEMU maps the boards' memory by iommufd is not "
+				   "known"),
+			   xstrdup("take <iommufd enabled='yes'/> out of it, or " WITHOUT));
 	if (r != 0)
 		return r;
 	plan_warn(p->plan,

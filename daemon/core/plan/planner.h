@@ -115,9 +115,9 @@ int plan_mirror(Planner *p, const DomainXml *xml, size_t n);
 
 /* peers.c: "libvirt is 8.1.0, and that needs 8.2.0"; NULL: it is not too old. New. */
 char *plan_old_version(const char *what, uint64_t is, const char *who, uint64_t least);
-/* peers.c: refuses peer access that is asked for and that a running domain cannot get. */
+/* peers.c: refuses peer access that a running domain cannot get. */
 int plan_check_hot_peers(const Planner *p);
-/* peers.c: refuses peer access over PCIe, where it is wanted, if it may not work. */
+/* peers.c: refuses peer access over PCIe that may not work, or that is there unasked. */
 int plan_check_peers(Planner *p, const DomainXml *xml);
 
 /* fit.c: writes what --numa=apply and --fit=apply ask for. */

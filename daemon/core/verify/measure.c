@@ -2,7 +2,6 @@
 #include "core/verify/measure.h"
 
 #include "core/verify/bandwidth.h"
-#include "util/json.h"
 #include "util/text.h"
 #include "util/xalloc.h"
 
@@ -26,7 +25,7 @@ static char *run_text(const GuestRun *run)
 		    (long long)run->exit_code, *said ? ", \"" : "", said, *said ? "\"" : "");
 }
 
-static char *slow_text(const Workload *w, const VerifyReport *report, const WorkloadPath *path)
+static char *slow_text(const Workload *w, const WorkloadPath *path)
 {
 	_cleanup_free_ char *rate = rate_text(path ? path->mbps : w->ring_mbps, w->nominal_mbps);
 	const char *why = w->cause == WORKLOAD_PCIE_PATH ? ": the copies go by PCIe, not by NVLink"
@@ -36,14 +35,12 @@ static char *slow_text(const Workload *w, const VerifyReport *report, const Work
 	if (path && path->mbps == 0)
 		return strf(
 			"%s did not copy from %s to %s, which do not reach each other's memory%s",
-			w->program, BDF_TEXT(&report->gpus[path->from].bdf),
-			BDF_TEXT(&report->gpus[path->to].bdf), why);
+			w->program, BDF_TEXT(&path->from), BDF_TEXT(&path->to), why);
 	if (!path)
 		return strf("%s reaches %s, where %u %% would be enough%s", w->program, rate,
 			    w->percent, why);
-	return strf("%s from %s to %s, where %u %% would be enough%s", rate,
-		    BDF_TEXT(&report->gpus[path->from].bdf), BDF_TEXT(&report->gpus[path->to].bdf),
-		    w->percent, why);
+	return strf("%s from %s to %s, where %u %% would be enough%s", rate, BDF_TEXT(&path->from),
+		    BDF_TEXT(&path->to), w->percent, why);
 }
 
 #define SEE_FAULTS                                                                                 \
@@ -128,7 +125,7 @@ static void settle(const Measure *m, WorkloadVerdict verdict, WorkloadCause caus
 	if (verdict == WORKLOAD_PASS)
 		return;
 	w->reason = form ? verify_fill(form, m->input, str_or_empty(m->program), str_or_empty(run))
-			 : slow_text(w, m->report, path);
+			 : slow_text(w, path);
 	w->remedy = verify_fill(texts[cause].remedy, m->input, "", "");
 }
 
@@ -183,20 +180,18 @@ void measure_command(size_t which, size_t n_gpus, MeasureCommand *ret)
 
 /* --- which GPU is which --- */
 
-/* The place in the report of the program's GPU; SIZE_MAX: it is not the group's. */
-static size_t place_of(const VerifyReport *report, const Bandwidth *b, size_t gpu)
+/* The program's GPU in the report; NULL: it is not the group's. */
+static const VerifiedGpu *reported(const VerifyReport *report, const Bandwidth *b, size_t gpu)
 {
+	const Bdf *address = &b->gpus[gpu];
+
 	/* Without addresses there are only the group's GPUs: see is_matched(). */
 	if (!b->addressed)
-		return gpu;
-	for (size_t i = 0; i < report->n_gpus; i++) {
-		const Bdf *address = &report->gpus[i].guest.address;
-
-		if (address->segment == b->gpus[gpu].segment && address->bus == b->gpus[gpu].bus &&
-		    address->device == b->gpus[gpu].device)
-			return i;
-	}
-	return SIZE_MAX;
+		return &report->gpus[gpu];
+	return FIND(report->gpus, report->n_gpus,
+		    it->guest.address.segment == address->segment &&
+			    it->guest.address.bus == address->bus &&
+			    it->guest.address.device == address->device);
 }
 
 /*
@@ -211,7 +206,7 @@ static bool is_matched(const VerifyInput *input, const VerifyReport *report, con
 		return b->n_gpus == report->n_gpus && b->n_gpus == input->n_gpus &&
 		       (b->n_gpus == 2 || b->ring_mbps > 0);
 	for (size_t i = 0; i < b->n_gpus; i++)
-		found += place_of(report, b, i) != SIZE_MAX;
+		found += reported(report, b, i) != NULL;
 	return found == report->n_gpus;
 }
 
@@ -270,11 +265,13 @@ static void judge_paths(const Measure *m, const Bandwidth *b)
 	m->w->paths = xcalloc(n * n + 1, sizeof(WorkloadPath));
 	for (size_t i = 0; i < b->n_gpus; i++)
 		for (size_t k = 0; k < b->n_gpus; k++) {
-			WorkloadPath path = { .from = place_of(m->report, b, i),
-					      .to = place_of(m->report, b, k) };
+			const VerifiedGpu *from = reported(m->report, b, i);
+			const VerifiedGpu *to = reported(m->report, b, k);
+			WorkloadPath path;
 
-			if (i == k || path.from == SIZE_MAX || path.to == SIZE_MAX)
+			if (i == k || !from || !to)
 				continue;
+			path = (WorkloadPath){ .from = from->bdf, .to = to->bdf };
 			judge_path(m, &b->paths[i][k], &path);
 			m->w->paths[m->w->n_paths++] = path;
 		}
@@ -395,26 +392,4 @@ void measure_hear(Workload *w, const VerifyInput *input, const VerifyReport *rep
 							: WORKLOAD_BAD_REPLY,
 		       NULL);
 	}
-}
-
-/* --- JSON --- */
-
-static json_t *path_to_json(const VerifyReport *report, const WorkloadPath *path)
-{
-	return json_build("{s:s, s:s, s:I, s:s, s:s}", "from",
-			  BDF_TEXT(&report->gpus[path->from].bdf), "to",
-			  BDF_TEXT(&report->gpus[path->to].bdf), "mbps", (json_int_t)path->mbps,
-			  "verdict", workload_verdict_to_string(path->verdict), "cause",
-			  workload_cause_to_string(path->cause));
-}
-
-json_t *workload_to_json(const Workload *w, const VerifyReport *report)
-{
-	return json_build("{s:s, s:s, s:o, s:o, s:s?, s:I, s:i, s:I, s:o}", "verdict",
-			  workload_verdict_to_string(w->verdict), "cause",
-			  workload_cause_to_string(w->cause), "reason",
-			  json_string_or_null(w->reason), "remedy", json_string_or_null(w->remedy),
-			  "program", w->program, "nominal_mbps", (json_int_t)w->nominal_mbps,
-			  "percent_needed", (int)w->percent, "ring_mbps", (json_int_t)w->ring_mbps,
-			  "copies", JSON_ARRAY(w->paths, w->n_paths, path_to_json(report, it)));
 }

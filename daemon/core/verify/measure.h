@@ -17,8 +17,7 @@
  */
 #pragma once
 
-#include <jansson.h>
-
+#include "core/base/json-struct.h"
 #include "core/verify/guest-agent.h"
 #include "core/verify/report.h"
 
@@ -53,25 +52,29 @@ DECLARE_ENUM(workload_cause, WorkloadCause, WORKLOAD_CAUSES, WORKLOAD_CAUSE_MAX_
 
 /* Copies from one GPU of the group to another. */
 typedef struct WorkloadPath {
-	size_t from, to; /* in the report's gpus */
+	Bdf from, to; /* on the host */
 	uint32_t mbps;
 	WorkloadVerdict verdict;
 	WorkloadCause cause;
 } WorkloadPath;
+DECLARE_JSON(WorkloadPath, workload_path_members)
 
+/* The member "workload" of org.gpupass1.verify/1. */
 typedef struct Workload {
 	WorkloadVerdict verdict;
 	WorkloadCause cause;
-	const char *program; /* the one that measured, or the last one that did not; NULL: none */
-	char *reason;	     /* one sentence; NULL when it passed */
-	char *remedy;
+	char *reason _json_(or_null); /* one sentence; NULL when it passed */
+	char *remedy _json_(or_null);
+	/* The one that measured, or the last one that did not; NULL: none. */
+	const char *program _json_(or_null);
 	uint32_t nominal_mbps; /* of what was measured, in one direction; 0: not known */
-	unsigned percent;      /* of it that is enough */
-	WorkloadPath *paths;
-	size_t n_paths;
+	unsigned percent _json_(as "percent_needed"); /* of it that is enough */
 	uint32_t ring_mbps; /* all_reduce_perf: bus bandwidth; 0: not measured so */
+	WorkloadPath *paths _json_(as "copies", max 4096);
+	size_t n_paths;
 } Workload;
 DECLARE_FREE(Workload, workload_free)
+DECLARE_JSON(Workload, workload_members)
 
 #define MEASURE_COPY_PERCENT 75U
 #define MEASURE_REDUCE_PERCENT 60U
@@ -95,6 +98,3 @@ Workload *measure_begin(const VerifyInput *input, const VerifyReport *report);
  */
 void measure_hear(Workload *w, const VerifyInput *input, const VerifyReport *report, size_t which,
 		  const GuestRun *run, bool *ret_done);
-
-/* The member "workload" of org.gpupass1.verify/1. */
-json_t *workload_to_json(const Workload *w, const VerifyReport *report);

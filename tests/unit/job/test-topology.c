@@ -18,6 +18,10 @@
 	"<controller type='pci' index='30' model='pcie-expander-bus'><target busNr='1'/>"          \
 	"<address type='pci' domain='0' bus='0' slot='0x11' function='0'/></controller></devices>"
 
+#define CELLS                                                                                      \
+	"<numa><cell id=\"0\" cpus=\"0\"/><cell id=\"1\" cpus=\"1\"/></numa></cpu>"                \
+	"<numatune><memnode cellid=\"0\" mode=\"strict\" nodeset=\"0\"/></numatune>"
+
 #define TO(which)                                                                                  \
 	assign_request("vm42", "pair0", .plan.asks_topology = true, .plan.topology = which)
 #define MIRRORED TO(TOPOLOGY_MIRROR)
@@ -251,6 +255,11 @@ static void take_the_room(Rig *rig)
 	edit(rig, "</devices>", LOW_EXPANDER);
 }
 
+static void take_out_cells(Rig *rig)
+{
+	edit(rig, "<cell id=\"0\" cpus=\"0\"/>", "");
+}
+
 static void fail_to_release(Rig *rig, void (*meanwhile)(Rig *rig))
 {
 	rig_at(rig, FAKE_RESET, 1, meanwhile);
@@ -277,6 +286,22 @@ ON_A_RIG(a_tree_that_has_no_room_any_more_is_told)
 	rig_fails(rig, &RECONCILE, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "bus numbers");
 }
 
+/* libvirt takes no expander of a cell that there is not. */
+ON_A_RIG(a_tree_whose_cells_are_gone_is_told)
+{
+	rig->fake.two_nodes = true;
+	rig_shut_off(rig);
+	edit(rig, "</cpu>", CELLS);
+	rig_must(rig, &MIRRORED);
+	fake_watch(&rig->fake);
+	assert_non_null(strstr(definition(rig), "<node>0</node>"));
+	expect_drift(rig, NULL);
+	fail_to_release(rig, take_out_cells);
+	rig_expect_devices(rig, "vm42", 4, 0);
+	assert_null(strstr(definition(rig), "<node>"));
+	expect_drift(rig, "0000:41:00.0 is not in a tree");
+}
+
 ON_A_RIG(a_tree_that_was_edited_is_given_back_by_nobody)
 {
 	mirrored(rig);
@@ -299,6 +324,19 @@ TEST(another_topology_is_undone_to_the_one_before)
 		fake_fail(&rig->fake, &fault);
 		rig_fails(rig, &FLAT, GPUPASS_ERROR_DEFINE_FAILED, "");
 	}
+}
+
+ON_A_RIG(another_topology_is_undone_beside_an_editor)
+{
+	const FakeFault fault = { .op = FAKE_GET, .nth = 4, .problem = GPUPASS_ERROR_INTERNAL };
+
+	mirrored(rig);
+	fake_fail(&rig->fake, &fault);
+	rig_at(rig, FAKE_GET, 4, retitle);
+	assert_int_equal(rig_try(rig, &FLAT)->state, JOB_FAILED);
+	assert_non_null(strstr(definition(rig), "edited meanwhile"));
+	expect_recorded(rig, TOPOLOGY_MIRROR);
+	expect_drift(rig, NULL);
 }
 
 static void move_a_member(Rig *rig)

@@ -426,6 +426,31 @@ ON_A_RIG(the_undo_of_a_release_gives_peer_access_back)
 	expect_drift(rig, NULL);
 }
 
+/* Whether it had the group before decides nothing of that. */
+TEST(an_assign_that_is_undone_beside_an_editor_gives_no_peer_access)
+{
+	for (unsigned had = 0; had < 2; had++) {
+		/* The look behind the definition. */
+		const FakeFault fault = { .op = FAKE_GET,
+					  .nth = 4,
+					  .problem = GPUPASS_ERROR_INTERNAL };
+		_cleanup_(rig_freep) Rig *rig = rig_new();
+
+		on_kvm(rig);
+		if (had)
+			assign(rig, FIT_ADVISE, FIT_ADVISE);
+		fake_watch(&rig->fake);
+		fake_fail(&rig->fake, &fault);
+		rig_at(rig, FAKE_GET, 4, retitle);
+		rig_try(rig, &assign_request("vm42", "pair0", .plan.peer_access = PEER_ACCESS_ON));
+		assert_true(rig->last.rolled_back);
+		assert_non_null(strstr(definition(rig), "edited meanwhile"));
+		expect_peers(rig, 0);
+		rig_expect_devices(rig, "vm42", had ? 4 : 0, 0);
+		expect_drift(rig, NULL);
+	}
+}
+
 static void libvirt_drops_it(Rig *rig)
 {
 	edit(rig, CLIQUE, "");

@@ -804,6 +804,23 @@ static void expect_peers(const char *text, bool wanted)
 	assert_null(use.unclear);
 }
 
+TEST(a_diff_shows_all_that_peer_access_writes)
+{
+	_cleanup_free_ char *before = domain_of_qemu(
+		"q35",
+		"<qemu:override>" OVERRIDE("ua-mine", PROPERTY("x-a", "7")) "</qemu:override>");
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(domain_xml_freep) DomainXml *xml = with_peers(before, &problem);
+	_cleanup_free_ char *with = domain_xml_to_text(xml), *diff = domain_xml_diff(before, with);
+	_cleanup_free_ char *mine = domain_xml_diff(with, "<domain/>");
+
+	assert_non_null(strstr(diff, "<qemu:device alias=\"ua-gpupass-pair0-0\">"));
+	assert_non_null(strstr(diff, "<qemu:property name=\"x-nv-gpudirect-clique\" "
+				     "type=\"unsigned\" value=\"0\"/>"));
+	assert_null(strstr(mine, "ua-mine"));
+	assert_null(strstr(mine, "x-a"));
+}
+
 TEST(peer_access_comes_and_goes_byte_for_byte)
 {
 	static const char *const words[] = {

@@ -461,7 +461,7 @@ static void wants_peers(HostModel *h, PeerAccess wanted)
 	host_assignment(h, "pair0", "vm1", 1, all)->peer_access = wanted;
 }
 
-TEST(a_definition_without_the_peer_access_of_its_assignment_is_mended)
+TEST(peer_access_that_its_assignment_has_is_mended_and_other_is_told)
 {
 	static const struct {
 		PeerAccess wanted;
@@ -469,7 +469,7 @@ TEST(a_definition_without_the_peer_access_of_its_assignment_is_mended)
 		const char *found;
 	} rows[] = {
 		{ PEER_ACCESS_OFF, false, false, "" },
-		{ PEER_ACCESS_OFF, true, true, "" },
+		{ PEER_ACCESS_OFF, true, false, "edited/none" },
 		{ PEER_ACCESS_ON, true, true, "" },
 		{ PEER_ACCESS_ON, true, false, "edited/define" },
 		{ PEER_ACCESS_UNSAFE, false, false, "edited/define edited/define" },

@@ -365,6 +365,10 @@ TEST(cells_are_those_whose_memory_is_on_the_node)
 			"<memnode cellid='1' mode='strict' nodeset='1'/></numatune>",
 		  "E1(R(0))" },
 		{ "<cpu><numa><cell cpus='0'/><cell cpus='1'/></numa></cpu>" PLACED, "E1(R(0))" },
+		{ CELLS "<numatune><memory nodeset='1'/></numatune>", "E0(R(0))" },
+		{ CELLS "<numatune><memory mode='restrictive' nodeset='1'/></numatune>",
+		  "E0(R(0))" },
+		{ CELLS "<numatune><memory mode='interleave' nodeset='1'/></numatune>", "E(R(0))" },
 		{ CELLS "<numatune><memory mode='strict' nodeset='0-1'/></numatune>", "E(R(0))" },
 		{ CELLS "<numatune><memory mode='strict' placement='auto'/></numatune>",
 		  "E(R(0))" },
@@ -424,6 +428,10 @@ TEST(what_has_no_tree_is_refused_with_the_reason)
 		{ "one node, two cells that are elsewhere",
 		  "41:00.0 40:01.0 @2 | 61:00.0 60:01.0 @2", 3, Q35 ACPI CELLS PLACED, "",
 		  "its cell 0 on node 0, its cell 1 on node 1" },
+		{ "cells that only prefer the nodes", TWO_NODES, 2,
+		  Q35 ACPI CELLS "<numatune><memory mode='preferred' nodeset='0'/><memnode "
+				 "cellid='1' mode='preferred' nodeset='1'/></numatune>",
+		  "", "its cell 0 on none or several, its cell 1 on none or several" },
 		{ "a node that firmware does not name", "41:00.0 40:01.0 @0 | 61:00.0 60:01.0", 2,
 		  Q35 ACPI CELLS PLACED, "", "does not tell the NUMA node of 0000:" },
 		{ "nodes that nobody knows", TWO_BRIDGES, 0, Q35 ACPI, "",
@@ -453,6 +461,72 @@ TEST(what_has_no_tree_is_refused_with_the_reason)
 	}
 }
 
+/* Of libvirt's words for QEMU, and of one that only has these letters. */
+TEST(an_expander_past_libvirt_is_known_by_its_name)
+{
+	static const struct {
+		const char *value;
+		bool refused;
+	} rows[] = {
+		{ "pxb-pcie,bus_nr=128", true },
+		{ "pxb,id=a", true },
+		{ "{\"driver\":\"pxb-pcie\"}", true },
+		{ "tftp=/srv,bootfile=pxboot.0", false },
+	};
+	Host host;
+
+	read_host(ANY_HOST, &host);
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *inner =
+			strf(Q35 ACPI "<qemu:commandline><qemu:arg value='%s'/>"
+				      "</qemu:commandline>",
+			     rows[i].value);
+		_cleanup_(mirror_tree_freep) MirrorTree *tree = NULL;
+		_cleanup_(problem_freep) Problem *problem = NULL;
+
+		tree = make(&host, 1, inner, "", &problem);
+		if (!tree != rows[i].refused)
+			fail_msg("%s", rows[i].value);
+	}
+}
+
+/* Whoever writes the XML may have each of the 256 used, by few indices, below an expander. */
+TEST(a_domain_without_a_free_chassis_is_refused)
+{
+	_cleanup_strv_ char **ports = NULL;
+	_cleanup_free_ char *devices = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	Host host;
+
+	read_host(ANY_HOST, &host);
+	strv_append(&ports, EXPANDER("1", "<target busNr='200'/>"));
+	for (unsigned i = 0; i < 256; i++)
+		strv_appendf(&ports,
+			     "<controller type='pci' index='2' model='pcie-root-port'>"
+			     "<target chassis='%u'/><address type='pci' domain='0' bus='1' "
+			     "slot='0' function='0'/></controller>",
+			     i);
+	devices = strv_join(ports, "");
+	assert_null(make(&host, 1, Q35 ACPI, devices, &problem));
+	assert_non_null(strstr(problem->cause, "of 256 chassis 0 are free"));
+}
+
+/* Each turn of a group beside another one leaves controllers, until the last one goes. */
+TEST(a_domain_without_room_is_told_to_release_its_groups)
+{
+	static const char *const full[] = { PORT("254", "0", "3"),
+					    EXPANDER("2", "<target busNr='4'/>") };
+	Host host;
+
+	read_host(ANY_HOST, &host);
+	for (size_t i = 0; i < ELEMENTS(full); i++) {
+		_cleanup_(problem_freep) Problem *problem = NULL;
+
+		assert_null(make(&host, 1, Q35 ACPI, full[i], &problem));
+		assert_non_null(strstr(problem->remedy, "release the domain's groups"));
+	}
+}
+
 TEST(more_expanders_than_slots_are_refused)
 {
 	_cleanup_strv_ char **members = NULL;
@@ -467,6 +541,7 @@ TEST(more_expanders_than_slots_are_refused)
 	read_host(text, &host);
 	assert_null(make(&host, 1, Q35 ACPI, "", &problem));
 	assert_non_null(strstr(problem->cause, "24 expanders are needed"));
+	assert_non_null(strstr(problem->remedy, "release the domain's groups"));
 	problem = problem_free(problem);
 	host.n_members = 23;
 	mirror_tree_free(make(&host, 1, Q35 ACPI, "", &problem));

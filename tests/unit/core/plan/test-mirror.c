@@ -116,9 +116,42 @@ TEST(a_release_gives_the_definition_back_byte_for_byte)
 	}
 }
 
+/* vm42 has pair1, too, whose boards hang below that root port, or elsewhere. */
+static void with_pair1(PlanModel *m, bool near)
+{
+	static const char *const pair1[] = { "0000:a1:00.0", "0000:c1:00.0" };
+
+	for (size_t i = 0; i < ELEMENTS(pair1); i++) {
+		PciFunction *f = model_function(m, pair1[i]);
+		_cleanup_free_ char *hostdev = strf(
+			"<hostdev mode='subsystem' type='pci' managed='no'><source><address "
+			"domain='0' bus='%u' slot='0' function='0'/></source></hostdev></devices>",
+			f->bdf.bus);
+
+		model_edit(&m->config_xml, NULL, "</devices>", hostdev);
+		free(f->upstream);
+		f->n_upstream = near ? 2 : 1;
+		f->upstream = xcalloc(2, sizeof(Bdf));
+		f->upstream[0] = bdf_of(near ? "0000:40:01.0" : "0000:a0:01.0");
+		f->upstream[1] = bdf_of("0000:42:00.0");
+		f->numa_node = 0;
+	}
+}
+
 #define MIRRORED(...)                                                                              \
 	(put_below_a_switch(m), m->facts = &one_node, m->request.topology = TOPOLOGY_MIRROR,       \
 	 m->request.asks_topology = true, __VA_ARGS__)
+
+TEST(what_is_near_to_another_groups_is_told_for_the_guest_sees_it_far)
+{
+	static const char steps[] = "preflight, bind vfio-pci, define, verify, record";
+
+	PLANNED("below one switch", steps,
+		"0000:41:00.0 is near to 0000:a1:00.0 on the host, and not in the guest",
+		MIRRORED(model_domain(m, "q35", NULL), with_pair1(m, true)));
+	PLANNED("below another host bridge", steps, NULL,
+		MIRRORED(model_domain(m, "q35", NULL), with_pair1(m, false)));
+}
 
 TEST(what_cannot_be_mirrored_is_refused)
 {
@@ -129,6 +162,12 @@ TEST(what_cannot_be_mirrored_is_refused)
 	REFUSED("a running domain that was assigned so", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		"running vm42 cannot get the host's topology", "cannot be hotplugged", "--config",
 		MIRRORED(m->request.asks_topology = false,
+			 model_record(m, "nvidia", NULL)->topology = TOPOLOGY_MIRROR,
+			 model_domain(m, "q35-eight-ports", "q35-eight-ports-live")));
+	REFUSED("--live --topology=flat of one that was assigned so",
+		GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "running vm42 cannot get the host's topology",
+		"--live alone changes no topology that is assigned", "--config",
+		MIRRORED(m->request.topology = TOPOLOGY_FLAT, m->request.live = true,
 			 model_record(m, "nvidia", NULL)->topology = TOPOLOGY_MIRROR,
 			 model_domain(m, "q35-eight-ports", "q35-eight-ports-live")));
 	REFUSED("an old libvirt", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,

@@ -67,14 +67,16 @@ TEST(what_may_not_work_is_refused)
 	REFUSED("boards that are not known", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		"vm42 cannot have peer access over PCIe", "or not known", "--peer-access=unsafe",
 		PEERS(device(m, 0x3fff)));
-	REFUSED("iommufd on an older kernel", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-		"vm42 cannot have peer access over PCIe", "Linux 6.19", "<iommufd",
-		PEERS(ON_HOST(facts.kernel_minor = 18),
-		      model_edit(&m->config_xml, NULL, "<os>", "<iommufd enabled='yes'/><os>")));
-	REFUSED("iommufd on a kernel that is not known", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-		"vm42 cannot have peer access over PCIe", "Linux 6.19", "<iommufd",
-		PEERS(ON_HOST(facts.kernel_major = 0),
-		      model_edit(&m->config_xml, NULL, "<os>", "<iommufd enabled='yes'/><os>")));
+	WITHOUT("a hidden hypervisor past libvirt", "<qemu:commandline> has -cpu",
+		model_edit(&m->config_xml, NULL, "</devices>",
+			   "</devices><commandline xmlns='" QEMU_NAMESPACE "'><arg value='-cpu'/>"
+			   "<arg value='host,kvm=off'/></commandline>"));
+	WITHOUT("a QEMU of its own", "the version of its own <emulator> is not known",
+		model_edit(&m->config_xml, NULL, "/usr/bin/qemu-system-x86_64", "/opt/bin/qemu"));
+	REFUSED("iommufd", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		"vm42 cannot have peer access over PCIe",
+		"whether this QEMU maps the boards' memory by iommufd is not known", "<iommufd",
+		PEERS(model_edit(&m->config_xml, NULL, "<os>", "<iommufd enabled='yes'/><os>")));
 	WITHOUT("one board", "pair0 is one board",
 		host_declare(&m->host, "[Group]\nName=pair0\n"
 				       "Gpu=41:00.0\n"));
@@ -82,6 +84,11 @@ TEST(what_may_not_work_is_refused)
 		"vm42 cannot have peer access over PCIe", "hotplugged", "--config",
 		PEERS(on_kvm(m, "q35-eight-ports", "q35-eight-ports-live"),
 		      m->request.live = true));
+	REFUSED("a running domain that was assigned so", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		"vm42 cannot have peer access over PCIe", "hotplugged", "--config",
+		PEERS(on_kvm(m, "q35-eight-ports", "q35-eight-ports-live"), m->request.live = true,
+		      m->request.peer_access = PEER_ACCESS_OFF,
+		      model_record(m, "nvidia", NULL)->peer_access = PEER_ACCESS_ON));
 }
 
 #define STEPS "preflight, bind vfio-pci, define, verify, record"
@@ -96,8 +103,9 @@ TEST(what_is_known_to_work_is_planned)
 	PLANNED("boards before Turing on an old QEMU", STEPS, "counts as tainted",
 		PEERS(device(m, 0x1dba),
 		      ON_HOST(facts.hypervisor_version = LIBVIRT_VERSION(7, 2))));
-	PLANNED("iommufd on a new kernel", STEPS, "by iommufd is not known",
-		PEERS(model_edit(&m->config_xml, NULL, "<os>", "<iommufd enabled='yes'/><os>")));
+	PLANNED("a QEMU of its own, of boards before Turing", STEPS, "counts as tainted",
+		PEERS(device(m, 0x1dba), model_edit(&m->config_xml, NULL,
+						    "/usr/bin/qemu-system-x86_64", "/opt/qemu")));
 	PLANNED("the definition of one that runs", STEPS, "at its next start",
 		PEERS(on_kvm(m, "q35-eight-ports", "q35-eight-ports-live"),
 		      m->request.config = true));
@@ -141,6 +149,36 @@ TEST(it_is_kept_until_the_release)
 	REFUSED("an override of somebody's is in its place", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		"has a <qemu:override> of its own", "peer access", "virsh edit",
 		(lose_a_clique(m), asks(m, OPERATION_RECONCILE)));
+	REFUSED("the domain hides KVM by now", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		"vm42 cannot have peer access over PCIe", "hides KVM",
+		"if it is assigned with it, gpupass release first",
+		(lose_a_clique(m), model_edit(&m->config_xml, NULL, "<acpi/>",
+					      "<acpi/><kvm><hidden state='on'/></kvm>")));
+}
+
+/* Somebody wrote it who is not us; what else is to be written would take it away. */
+static void given_by_hand(PlanModel *m)
+{
+	assigned_with_it(m);
+	m->host.assignments->items[0]->peer_access = PEER_ACCESS_OFF;
+	m->request.peer_access = PEER_ACCESS_OFF;
+	model_edit(&m->config_xml, "61", "managed=\"no\"", "managed=\"yes\"");
+}
+
+TEST(peer_access_that_no_assignment_has_is_not_taken_away)
+{
+	static const char reason[] = "vm42 cannot have peer access over PCIe",
+			  cause[] = "it gives 0000:41:00.0 what no assignment has";
+
+	PLANNED("nothing else is to be written", "", NULL,
+		(given_by_hand(m), model_edit(&m->config_xml, NULL, "\"yes\"", "\"no\"")));
+	REFUSED("assign", GPUPASS_ERROR_UNSUPPORTED_DOMAIN, reason, cause, "virsh edit",
+		(given_by_hand(m),
+		 model_edit(&m->config_xml, "0x61", "function=\"0x1\"", "function=\"0x2\"")));
+	REFUSED("reconcile", GPUPASS_ERROR_UNSUPPORTED_DOMAIN, reason, cause, "--peer-access",
+		(given_by_hand(m), asks(m, OPERATION_RECONCILE)));
+	PLANNED("release", "preflight, define, reset, give back, verify, forget", NULL,
+		(given_by_hand(m), asks(m, OPERATION_RELEASE)));
 }
 
 TEST(a_release_gives_the_definition_back_byte_for_byte)
