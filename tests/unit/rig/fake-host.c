@@ -10,10 +10,10 @@
 
 #include "core/domain/xml.h"
 #include "core/pci/driver-name.h"
-#include "core/pci/snapshot-json.h"
 #include "fake-host-private.h"
 #include "guests.h"
 #include "util/grow.h"
+#include "snapshot-read.h"
 #include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(fake_op, FakeOp, FAKE_OPS)
