@@ -12,8 +12,8 @@
 #include "core/pci/driver-name.h"
 #include "fake-host-private.h"
 #include "guests.h"
-#include "util/grow.h"
 #include "snapshot-read.h"
+#include "util/grow.h"
 #include "util/xalloc.h"
 
 DEFINE_STRING_TABLE(fake_op, FakeOp, FAKE_OPS)
