@@ -205,8 +205,7 @@ static int refuse_option(const char *word, int returned, char **ret_why)
 static int take_option(const OptionRow *row, const char *value, Options *o, char **ret_why)
 {
 	o->given |= row->verb_option;
-	if (row->words && (value || !option_may_lack_value(row)) &&
-	    words_index(row->words, value) < 0)
+	if (row->words && value && words_index(row->words, value) < 0)
 		return refuse(ret_why,
 			      strf("--%s=%s: not one of %s", row->name, value, row->words));
 	return row->read ? row->read(row, value, o, ret_why) : 0;

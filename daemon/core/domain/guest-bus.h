@@ -14,10 +14,10 @@
 
 /* A controller of PCI, in the place of its index. */
 typedef struct GuestBus {
-	bool is_root;
 	const xmlNode *controller; /* NULL: there is none of this index, or two */
-	Bdf at;			   /* of others: its bus is the index of that above it */
 	int number;		   /* in the guest; -1: not known */
+	Bdf at;			   /* its bus is the index of that above it; not of a root bus */
+	bool is_root;
 } GuestBus;
 
 /* An argument for QEMU adds a bridge, and each takes a number. */
