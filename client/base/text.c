@@ -148,6 +148,19 @@ char *duration_format(uint64_t usec)
 		    usec % USEC_PER_MIN / USEC_PER_SEC);
 }
 
+/* -ERANGE: it is more than there is a number for. */
+static int parse_number(const char *s, uint64_t max, const char **ret_end, uint64_t *ret)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)s[0]))
+		return -EINVAL;
+	errno = 0;
+	*ret = strtoull(s, &end, 10);
+	*ret_end = end;
+	return errno != 0 ? -errno : *ret > max ? -EINVAL : 0;
+}
+
 int duration_parse(const char *s, uint64_t *ret_usec)
 {
 	static const struct {
@@ -159,14 +172,11 @@ int duration_parse(const char *s, uint64_t *ret_usec)
 		{ "h", USEC_PER_HOUR },
 	};
 	uint64_t value;
-	char *end;
+	const char *end;
+	int r = parse_number(s, UINT64_MAX, &end, &value);
 
-	if (!isdigit((unsigned char)s[0]))
-		return -EINVAL;
-	errno = 0;
-	value = strtoull(s, &end, 10);
-	if (errno != 0)
-		return -errno;
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < ELEMENTS(units); i++) {
 		if (strcmp(end, units[i].name) != 0)
 			continue;
@@ -206,18 +216,6 @@ static int parse_date(const char *s, uint64_t *ret_usec)
 		return 0;
 	}
 	return -EINVAL;
-}
-
-static int parse_number(const char *s, uint64_t max, const char **ret_end, uint64_t *ret)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)s[0]))
-		return -EINVAL;
-	errno = 0;
-	*ret = strtoull(s, &end, 10);
-	*ret_end = end;
-	return errno != 0 || *ret > max ? -EINVAL : 0;
 }
 
 int time_parse(const char *s, uint64_t now_usec, uint64_t *ret_usec)

@@ -24,12 +24,8 @@ bool journal_kernel_line_matters(const char *line, char *const *devices)
 	static const char *const words[] = { "nvidia", "NVRM",	"nouveau", "vfio",
 					     "DMAR",   "IOMMU", "AMD-Vi" };
 
-	if (SOME_OF(words, ELEMENTS(words), strcasestr(line, it)))
-		return true;
-	for (size_t i = 0; devices && devices[i]; i++)
-		if (strstr(line, devices[i]))
-			return true;
-	return false;
+	return SOME_OF(words, ELEMENTS(words), strcasestr(line, it)) ||
+	       SOME_OF(devices, strv_length(devices), strstr(line, it));
 }
 
 /* Matches of one field are alternatives, those of several must all hold. */

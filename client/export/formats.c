@@ -59,16 +59,6 @@ static void print_libvirt_hostdev(FILE *to, const ExportGpu *gpu, size_t i, cons
 		vf ? "interface" : "hostdev");
 }
 
-static void print_libvirt_gpu(FILE *to, const char *stem, size_t *number, const ExportGpu *gpu,
-			      size_t bus)
-{
-	for (size_t i = 0; i < gpu->n_functions; i++) {
-		_cleanup_free_ char *alias = strf("%s%zu", stem, (*number)++);
-
-		print_libvirt_hostdev(to, gpu, i, alias, bus);
-	}
-}
-
 static void print_libvirt_group(FILE *to, const ExportGroup *group, size_t bus)
 {
 	_cleanup_free_ char *stem = domain_alias_stem(group->name);
@@ -77,7 +67,11 @@ static void print_libvirt_group(FILE *to, const ExportGroup *group, size_t bus)
 	for (size_t i = 0; i < group->n_gpus; i++)
 		print_libvirt_port(to, stem, i, bus + i);
 	for (size_t i = 0; i < group->n_gpus; i++)
-		print_libvirt_gpu(to, stem, &number, &group->gpus[i], bus + i);
+		for (size_t k = 0; k < group->gpus[i].n_functions; k++) {
+			_cleanup_free_ char *alias = strf("%s%zu", stem, number++);
+
+			print_libvirt_hostdev(to, &group->gpus[i], k, alias, bus + i);
+		}
 }
 
 static void print_libvirt(FILE *to, const Export *e)
@@ -203,12 +197,9 @@ static uint64_t window_gib(const Export *e)
 	const ExportGpu *gpu;
 	uint64_t bytes = 0, gib = 1;
 
-	for (size_t i = 0; (gpu = export_gpu(e, i)); i++) {
-		if (gpu->bar_bytes == 0)
+	for (size_t i = 0; (gpu = export_gpu(e, i)); i++)
+		if (gpu->bar_bytes == 0 || __builtin_add_overflow(bytes, gpu->bar_bytes, &bytes))
 			return 0;
-		if (__builtin_add_overflow(bytes, gpu->bar_bytes, &bytes))
-			return 0;
-	}
 	while (gib * GIB <= bytes) {
 		if (gib >= UINT64_MAX / GIB / 2)
 			return 0;

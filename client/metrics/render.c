@@ -220,21 +220,15 @@ static void render_group_info(MetricsWriter *w, const World *world)
 			sample(w, (value), LABELS({ "group", g->name }));                          \
 	}
 
-static void render_companions(MetricsWriter *w, const Group *group)
-{
-	for (size_t i = 0; i < group->companions.n_items; i++)
-		metrics_sample(w, 1,
-			       LABELS({ "group", group->name },
-				      { "kind", group->companions.items[i].kind },
-				      { "address", group->companions.items[i].address }));
-}
-
 static void render_group_links(MetricsWriter *w, const World *world)
 {
 	SAMPLE_GROUPS(METRIC_GROUP_GPUS, true, metrics_sample, strv_length(g->gpu_addresses));
 	metrics_family(w, METRIC_GROUP_COMPANION);
-	for (size_t i = 0; i < world->n_groups; i++)
-		render_companions(w, &world->groups[i]);
+	EACH (const Group, g, world->groups, world->n_groups)
+		EACH (const BusCompanion, one, g->companions.items, g->companions.n_items)
+			metrics_sample(w, 1,
+				       LABELS({ "group", g->name }, { "kind", one->kind },
+					      { "address", one->address }));
 	SAMPLE_GROUPS(METRIC_GROUP_LINKS, true, metrics_sample, g->links);
 	SAMPLE_GROUPS(METRIC_GROUP_LINKS_EXPECTED, true, metrics_sample, g->links_expected);
 	SAMPLE_GROUPS(METRIC_GROUP_EVIDENCE, g->evidence_at > 0, metrics_sample_usec,

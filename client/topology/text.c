@@ -126,11 +126,8 @@ typedef struct Tree {
 	size_t n_lanes, width;
 } Tree;
 
-static void tree_clear(Tree *tree)
-{
-	free(tree->lines);
-	free(tree->lanes);
-}
+LOCAL_CLEAR(Tree, tree_clear)
+#include "text.inc"
 
 /* ---- lines ---- */
 

@@ -239,6 +239,8 @@ static Colour job_colour(const void *row)
 		return ((const Job *)row)->member;                                                 \
 	}
 
+#define NUMBERED(column) .text = column, .number = column##_number
+
 static const char *last_word(const char *error)
 {
 	const char *dot = strrchr(error, '.');
@@ -259,23 +261,16 @@ TEXT_COLUMN(Job, job_error, last_word(r->error_name))
 NUMBER_COLUMN(job_caller, caller_uid, strf("%" PRIu32, r->caller_uid))
 
 static const ColumnKind job_kinds[] = {
-	{ .name = "JOB",
-	  .flags = COLUMN_RIGHT,
-	  .usual = true,
-	  .text = job_id,
-	  .number = job_id_number },
+	{ .name = "JOB", .flags = COLUMN_RIGHT, .usual = true, NUMBERED(job_id) },
 	{ .name = "OPERATION", .usual = true, .text = job_operation },
 	{ .name = "GROUP", .usual = true, .text = job_group },
 	{ .name = "DOMAIN", .minimum = 8, .usual = true, .text = job_domain },
 	{ .name = "STATE", .flags = COLUMN_COLOUR, .usual = true, .text = job_state },
-	{ .name = "STARTED", .usual = true, .text = job_started, .number = job_started_number },
-	{ .name = "TOOK", .usual = true, .text = job_took, .number = job_took_number },
+	{ .name = "STARTED", .usual = true, NUMBERED(job_started) },
+	{ .name = "TOOK", .usual = true, NUMBERED(job_took) },
 	{ .name = "UUID", .text = job_uuid },
 	{ .name = "ERROR", .text = job_error },
-	{ .name = "CALLER",
-	  .flags = COLUMN_RIGHT,
-	  .text = job_caller,
-	  .number = job_caller_number },
+	{ .name = "CALLER", .flags = COLUMN_RIGHT, NUMBERED(job_caller) },
 };
 
 const ColumnKind *jobs_columns(size_t *ret_n)

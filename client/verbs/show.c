@@ -9,7 +9,6 @@
 #include "model/json.h"
 #include "show/blocks.h"
 #include "show/describe.h"
-#include "util/grow.h"
 #include "verbs/verbs.h"
 
 /* ---- show ---- */
@@ -273,37 +272,14 @@ static int refuse_ambiguous(Client *c, const char *word, const char *uuid)
 		word, uuid, uuid, word);
 }
 
-/* The groups and assignments that are wanted. */
-typedef struct Shown {
-	const Group **groups;
-	const Assignment **assignments;
-	size_t n_groups, n_assignments;
-} Shown;
-
-static void shown_clear(Shown *s)
+static int status_json(Client *c, const World *w, const Wanted *wanted)
 {
-	free(s->groups);
-	free(s->assignments);
-}
-
-static Shown choose(const World *w, const Wanted *wanted)
-{
-	Shown s = { 0 };
-
-	for (size_t i = 0; i < w->n_groups; i++)
-		if (group_wanted(&w->groups[i], wanted))
-			*GROW(s.groups, s.n_groups) = &w->groups[i];
-	for (size_t i = 0; i < w->n_assignments; i++)
-		if (assignment_wanted(w, &w->assignments[i], wanted))
-			*GROW(s.assignments, s.n_assignments) = &w->assignments[i];
-	return s;
-}
-
-static int status_json(Client *c, const World *w, const Wanted *wanted, const Shown *s)
-{
-	json_t *groups = JSON_ARRAY(s->groups, s->n_groups, json_of_object(OBJECT_GROUP, *it));
-	json_t *assignments = JSON_ARRAY(s->assignments, s->n_assignments,
-					 json_of_object(OBJECT_ASSIGNMENT, *it));
+	json_t *groups =
+		JSON_ARRAY(w->groups, w->n_groups,
+			   group_wanted(it, wanted) ? json_of_object(OBJECT_GROUP, it) : NULL);
+	json_t *assignments = JSON_ARRAY(
+		w->assignments, w->n_assignments,
+		assignment_wanted(w, it, wanted) ? json_of_object(OBJECT_ASSIGNMENT, it) : NULL);
 	json_t *jobs = JSON_ARRAY(w->jobs, w->n_jobs,
 				  job_wanted(it, wanted) ? json_of_object(OBJECT_JOB, it) : NULL);
 
@@ -363,23 +339,26 @@ static void print_everything(Client *c, const World *w)
 	print_notes(c, w);
 }
 
-static void print_wanted(Client *c, const World *w, const Shown *s)
+static void print_wanted(Client *c, const World *w, const Wanted *wanted)
 {
-	for (size_t i = 0; i < s->n_groups; i++) {
-		fputs(i > 0 ? "\n" : "", c->out.stream);
-		block_group(c, w, s->groups[i]);
-	}
-	for (size_t i = 0; i < s->n_assignments; i++) {
-		fputs(i + s->n_groups > 0 ? "\n" : "", c->out.stream);
-		block_assignment(c, w, s->assignments[i]);
-	}
+	size_t n = 0;
+
+	EACH (const Group, group, w->groups, w->n_groups)
+		if (group_wanted(group, wanted)) {
+			fputs(n++ > 0 ? "\n" : "", c->out.stream);
+			block_group(c, w, group);
+		}
+	EACH (const Assignment, a, w->assignments, w->n_assignments)
+		if (assignment_wanted(w, a, wanted)) {
+			fputs(n++ > 0 ? "\n" : "", c->out.stream);
+			block_assignment(c, w, a);
+		}
 }
 
 static bool is_known(const World *w, const Wanted *wanted)
 {
-	_cleanup_(shown_clear) Shown s = choose(w, wanted);
-
-	return s.n_groups + s.n_assignments > 0;
+	return SOME(w->groups, w->n_groups, group_wanted(it, wanted)) ||
+	       SOME(w->assignments, w->n_assignments, assignment_wanted(w, it, wanted));
 }
 
 /* A GPU may be named, as for show. NULL: it is none of a group's. */
@@ -396,7 +375,6 @@ int verb_status(Client *c, char *const *arguments, size_t n_arguments)
 	Wanted named = { .word = n_arguments > 0 ? arguments[0] : NULL };
 	const Wanted *wanted = named.word ? &named : NULL;
 	_cleanup_(world_clear) World w = { 0 };
-	_cleanup_(shown_clear) Shown shown = { 0 };
 	const Group *group;
 	const char *other;
 	int r = world_load(c, &w);
@@ -413,16 +391,15 @@ int verb_status(Client *c, char *const *arguments, size_t n_arguments)
 		group = group_of_gpu(&w, named.word);
 	if (group)
 		named = (Wanted){ .word = group->name };
-	shown = choose(&w, wanted);
-	if (wanted && shown.n_groups + shown.n_assignments == 0)
+	if (wanted && !is_known(&w, wanted))
 		return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
 				    "there is no group '%s', and no domain of that name has one\n"
 				    "Remedy: see the groups with: gpupass list",
 				    named.word);
 	if (c->options->json != JSON_OFF)
-		return status_json(c, &w, wanted, &shown);
+		return status_json(c, &w, wanted);
 	if (wanted)
-		print_wanted(c, &w, &shown);
+		print_wanted(c, &w, wanted);
 	else
 		print_everything(c, &w);
 	return GPUPASS_EXIT_DONE;

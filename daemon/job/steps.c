@@ -3,49 +3,25 @@
 
 #include "util/xalloc.h"
 
-/*
- * Each step, and what its "done" rests on: what is observed after the act, and by whom. A row
- * without it is an error, whatever the compiler is told to warn of.
- */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic error "-Wmissing-field-initializers"
-static const struct StepRow {
-	const StepOps *ops;
-	const char *evidence;
-} steps[] = {
-	[STEP_PREFLIGHT] = { &step_preflight,
-			     "drivers, overrides and holders, read by the inspector once the fence was "
-			     "closed; the stores" },
-	[STEP_BIND] = { &step_bind,
-			"driver and override of each function, and an answer of its config space, read "
-			"by its mover after the last write" },
-	[STEP_DEFINE] = { &step_define, "the definition's hostdevs, read from libvirt again" },
-	[STEP_ATTACH] = { &step_attach, "the running guest's hostdevs, read from libvirt again" },
-	[STEP_DETACH] = { &step_detach,
-			  "libvirt's event that the guest let go, and the running guest's hostdevs" },
-	[STEP_RESET] = { &step_reset,
-			 "the kernel's result of each reset, and an answer and the link of each "
-			 "function, read by its mover before and after; the receipt on disk" },
-	[STEP_RESTORE] = { &step_restore,
-			   "driver and override of each function, read by its mover after the last "
-			   "write" },
-	[STEP_VERIFY] = { &step_verify, "what the steps before it changed, all of it read again" },
-	[STEP_PERSISTENCE_OFF] = { &step_persistence_off,
-				   "the mode that NVML reports after the change; holders, from the "
-				   "inspector" },
-	[STEP_PERSISTENCE_ON] = { &step_persistence_on,
-				  "the mode that NVML reports after the change" },
-	[STEP_RECORD] = { &step_record,
-			  "write, sync and rename of the assignment's file, all of which succeeded" },
-	[STEP_FORGET] = { &step_forget,
-			  "removal of the assignment's file and sync of its folder, which succeeded" },
-	[STEP_KEEP] = { &step_keep, "as of record, for the kept group" },
-	[STEP_UNKEEP] = { &step_unkeep, "as of forget, for the kept group" },
-	[STEP_VFS] = { &step_vfs, "the VFs that the NIC has, read again" },
-	[STEP_ERASE] = { &step_erase,
-			 "what each NVMe says of its last erase; the receipt on disk" },
+/* What the "done" of each rests on: every_step_names_its_evidence(), in its tests. */
+static const StepOps *const steps[] = {
+	[STEP_PREFLIGHT] = &step_preflight,
+	[STEP_BIND] = &step_bind,
+	[STEP_DEFINE] = &step_define,
+	[STEP_ATTACH] = &step_attach,
+	[STEP_DETACH] = &step_detach,
+	[STEP_RESET] = &step_reset,
+	[STEP_RESTORE] = &step_restore,
+	[STEP_VERIFY] = &step_verify,
+	[STEP_PERSISTENCE_OFF] = &step_persistence_off,
+	[STEP_PERSISTENCE_ON] = &step_persistence_on,
+	[STEP_RECORD] = &step_record,
+	[STEP_FORGET] = &step_forget,
+	[STEP_KEEP] = &step_keep,
+	[STEP_UNKEEP] = &step_unkeep,
+	[STEP_VFS] = &step_vfs,
+	[STEP_ERASE] = &step_erase,
 };
-#pragma GCC diagnostic pop
 
 /*
  * What must be on disk before a step begins. The begin of the journal announces all steps up to the
@@ -69,12 +45,7 @@ _Static_assert(ELEMENTS(steps) == STEP_KIND_MAX_, "every step kind has its opera
 
 const StepOps *step_ops(StepKind kind)
 {
-	return steps[kind].ops;
-}
-
-const char *step_evidence(StepKind kind)
-{
-	return steps[kind].evidence;
+	return steps[kind];
 }
 
 #include "steps.inc"

@@ -73,8 +73,6 @@ typedef struct StepOps {
 } StepOps;
 
 const StepOps *step_ops(StepKind kind);
-/* What the step's "done" rests on. For tests and readers of steps.c. */
-const char *step_evidence(StepKind kind);
 /* Adds to `left` what an optional act or undo could not do. */
 void step_note_left(StepContext *c, const Problem *problem);
 DECLARE_CLEAR(StepContext, step_context_clear)

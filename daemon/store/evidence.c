@@ -7,12 +7,6 @@ void topology_store_open(const char *state_directory, TopologyStore *ret)
 	records_open(&ret->records, &evidence_kind, state_directory);
 }
 
-void topology_store_close(TopologyStore *store)
-{
-	store->current = evidence_unref(store->current);
-	records_close(&store->records);
-}
-
 static void take(void *into, _unused_ const char *name, void *evidence)
 {
 	TopologyStore *store = into;

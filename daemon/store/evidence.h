@@ -14,7 +14,6 @@ typedef struct TopologyStore {
 } TopologyStore;
 
 void topology_store_open(const char *state_directory, TopologyStore *ret);
-void topology_store_close(TopologyStore *store);
 
 /* Reads the file. While it cannot be used, there is no evidence, and the store has a fault. */
 void topology_store_load(TopologyStore *store);

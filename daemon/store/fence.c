@@ -7,16 +7,6 @@
 
 #define FILE_MAX (4U * 1024 * 1024)
 
-struct FenceHold {
-	FenceHold *next _borrowed_;
-	uint32_t job;
-	char *group;
-	Bdf *functions;
-	size_t n_functions;
-};
-LOCAL_FREE(FenceHold, fence_hold_free)
-#include "fence.inc"
-
 /* What the daemon before wrote is on disk, but nobody stands by it: it is not `written`. */
 static void read_last(FenceStore *store)
 {
@@ -40,21 +30,6 @@ int fence_store_open(const char *state_directory, FenceStore *ret)
 	if (r >= 0)
 		read_last(ret);
 	return r;
-}
-
-void fence_store_close(FenceStore *store)
-{
-	store->dir_fd = close_fd(store->dir_fd);
-	store->last = fence_free(store->last);
-	store->written = fence_free(store->written);
-	while (store->holds) {
-		FenceHold *next = store->holds->next;
-
-		fence_hold_free(store->holds);
-		store->holds = next;
-	}
-	pthread_mutex_destroy(&store->lock);
-	pthread_mutex_destroy(&store->writing);
 }
 
 static void close_held(Fence *fence, const FenceHold *hold)
@@ -252,3 +227,5 @@ int fence_store_hold(FenceStore *store, uint32_t job, const char *group, const B
 	}
 	return r < 0 ? r : 0;
 }
+
+#include "fence.inc"

@@ -19,6 +19,14 @@
 #define FENCE_REFRESH_USEC 60000000ULL
 
 typedef struct FenceHold FenceHold;
+struct FenceHold {
+	FenceHold *next _borrowed_;
+	uint32_t job;
+	char *group;
+	Bdf *functions;
+	size_t n_functions;
+};
+DECLARE_FREE(FenceHold, fence_hold_free)
 
 typedef struct FenceStore {
 	int dir_fd;		 /* owned */
@@ -35,7 +43,6 @@ typedef struct FenceStore {
  * hook refuses all GPUs until the next fence replaces it. The store must not move in memory.
  */
 int fence_store_open(const char *state_directory, FenceStore *ret);
-void fence_store_close(FenceStore *store);
 
 /*
  * Takes a fence that was made after these jobs ended, and lets go of what they hold. Does not write

@@ -19,14 +19,6 @@ int journal_open(const char *directory, Journal *ret)
 	return dir_open_private(directory, &ret->dir_fd);
 }
 
-void journal_close(Journal *journal)
-{
-	journal->dir_fd = close_fd(journal->dir_fd);
-	free(journal->boot_id);
-	journal->boot_id = NULL;
-	pthread_mutex_destroy(&journal->lock);
-}
-
 /* ---- files ---- */
 
 /* The lowest that no job has; 0: there is none. */

@@ -82,7 +82,6 @@ typedef struct OpenJob {
 
 /* Opens the directory, and creates it if it is missing. It must not move in memory. */
 int journal_open(const char *directory, Journal *ret);
-void journal_close(Journal *journal);
 
 /*
  * previous, live_xml: as in OpenJob. begun: so many steps are announced with it. Write to the

@@ -55,8 +55,8 @@ typedef struct PciFunction {
 	char *physical_slot _json_(if_any); /* name under /sys/bus/pci/slots; NULL: none */
 	/* as in reset_method, "flr bus"; NULL: none or unreadable */
 	char *reset_methods _json_(if_any);
-	char *power_state _json_(if_any);	     /* "D0", "D3hot" …; NULL: unreadable */
-	uint64_t bar_size[PCI_BARS] _json_(by bars); /* bytes; 0: absent */
+	char *power_state _json_(if_any);		/* "D0", "D3hot" …; NULL: unreadable */
+	uint64_t bar_size[PCI_BARS] _json_(write bars); /* bytes; 0: absent */
 	/* bridges above, root port first; not the function itself */
 	Bdf *upstream _json_(max 64, if_any);
 	size_t n_upstream;

@@ -402,12 +402,3 @@ int real_host_check_writable(const RealHost *host, char **ret_path)
 
 	return r == 0 && override ? check_writable(host->sysfs_fd, override, ret_path) : r;
 }
-
-void real_host_done(RealHost *host)
-{
-	host->sysfs_fd = close_fd(host->sysfs_fd);
-	host->proc_fd = close_fd(host->proc_fd);
-	host->virt = NULL;
-	host->worker.ready = ready_parts_free(host->worker.ready);
-	host->image = initramfs_free(host->image);
-}

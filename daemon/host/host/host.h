@@ -95,7 +95,6 @@ typedef struct RealHost {
 
 /* -errno when sysfs cannot be opened. It stays where it is from then on. */
 int real_host_init(RealHost *host, const WorkerConfig *worker);
-void real_host_done(RealHost *host);
 
 /*
  * On the loop; neither waits. When nothing uses the machine: ends the parts that were used. A

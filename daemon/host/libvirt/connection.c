@@ -18,10 +18,6 @@
 #define KEEPALIVE_COUNT 2
 #define RETRY_MIN_USEC (500 * USEC_PER_MSEC)
 #define RETRY_MAX_USEC (10 * USEC_PER_SEC)
-/* virt_free() waits this long for all threads and calls to end. */
-#define FREE_USEC (500 * USEC_PER_MSEC)
-/* The part of that time that is reserved for the event thread, which stops last. */
-#define FREE_EVENTS_USEC (100 * USEC_PER_MSEC)
 /* A call that lost the connection waits this long before it is repeated. */
 #define LOSS_PAUSE_USEC (250 * USEC_PER_MSEC)
 #define EVENT_ERROR_PAUSE_USEC (100 * USEC_PER_MSEC)
@@ -289,8 +285,7 @@ static void register_once(void)
 	virEventRegisterDefaultImpl();
 }
 
-/* No thread of it runs any more, or ran yet. */
-static Virt *virt_destroy(Virt *virt)
+void virt_destroy(Virt *virt)
 {
 	if (virt->timer >= 0)
 		virEventRemoveTimeout(virt->timer);
@@ -301,81 +296,15 @@ static Virt *virt_destroy(Virt *virt)
 	free(virt->last_error);
 	free(virt->uri);
 	free(virt);
-	return NULL;
 }
 
-/* Holds `lock`. Waits until *flag is set or the deadline has passed; returns *flag. */
-static bool wait_flag(Virt *virt, const bool *flag, uint64_t deadline)
+void virt_stop_events(Virt *virt)
 {
-	while (!*flag && now_monotonic() < deadline)
-		virt_wait(virt, deadline);
-	return *flag;
-}
-
-/* Joins a thread that has ended by then; does not wait for one that is stuck in libvirt. */
-static bool join(Virt *virt, pthread_t thread, const bool *ended, uint64_t deadline)
-{
-	bool has_ended;
-
 	pthread_mutex_lock(&virt->lock);
-	has_ended = wait_flag(virt, ended, deadline);
-	pthread_mutex_unlock(&virt->lock);
-	if (has_ended)
-		pthread_join(thread, NULL);
-	else
-		pthread_detach(thread);
-	return has_ended;
-}
-
-/* For whoever waits on `changed`. */
-static void set_flag(Virt *virt, bool *flag)
-{
-	MUTEX_HOLD(&virt->lock);
-
-	*flag = true;
+	virt->events_stopping = true;
 	pthread_cond_broadcast(&virt->changed);
-}
-
-static bool stop_events(Virt *virt, uint64_t deadline)
-{
-	set_flag(virt, &virt->events_stopping);
+	pthread_mutex_unlock(&virt->lock);
 	wake_events(virt);
-	return join(virt, virt->events, &virt->events_ended, deadline);
-}
-
-static bool stop_connector(Virt *virt, uint64_t deadline)
-{
-	set_flag(virt, &virt->stopping);
-	return join(virt, virt->connector, &virt->connector_ended, deadline);
-}
-
-static bool wait_users(Virt *virt, uint64_t deadline)
-{
-	MUTEX_HOLD(&virt->lock);
-
-	while (virt->users > 0 && now_monotonic() < deadline)
-		virt_wait(virt, deadline);
-	return virt->users == 0;
-}
-
-Virt *virt_free(Virt *virt)
-{
-	uint64_t deadline = now_monotonic() + FREE_USEC;
-	bool connector, users, events;
-
-	if (!virt)
-		return NULL;
-	pthread_mutex_lock(&virt->listener_lock);
-	virt->listener = NULL;
-	pthread_mutex_unlock(&virt->listener_lock);
-	/* Closing a connection needs the event loop, so that thread stops last. */
-	connector = stop_connector(virt, deadline - FREE_EVENTS_USEC);
-	users = wait_users(virt, deadline - FREE_EVENTS_USEC);
-	events = stop_events(virt, deadline);
-	if (connector && users && events)
-		return virt_destroy(virt);
-	/* Leaks it on purpose: a thread that is still in libvirt comes back to this memory. */
-	return NULL;
 }
 
 static int init_locks(Virt *virt)
@@ -407,8 +336,10 @@ static int start_threads(Virt *virt)
 	if (r < 0)
 		return r;
 	r = thread_start(&virt->connector, connector_main, virt, false);
-	if (r < 0)
-		stop_events(virt, UINT64_MAX);
+	if (r < 0) {
+		virt_stop_events(virt);
+		pthread_join(virt->events, NULL);
+	}
 	return r;
 }
 

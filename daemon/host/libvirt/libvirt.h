@@ -19,12 +19,10 @@
 
 /*
  * Starts the event thread and begins to connect; does not wait for libvirt. One Virt a process
- * (virEventRegisterDefaultImpl is process-wide).
+ * (virEventRegisterDefaultImpl is process-wide), until that ends: only tests free one
+ * (tests/unit/rig/virt-free.h).
  */
 int virt_new(const char *uri, VirtListener listener, void *userdata, Virt **ret);
-/* Closes and joins, in a limited time: an event thread that is stuck in libvirt is left behind. */
-Virt *virt_free(Virt *virt);
-DEFINE_CLEANUP(Virt, virt_free)
 
 bool virt_connected(Virt *virt);
 /* Of the last connection, without a call; 0: there was none, or it did not say. */

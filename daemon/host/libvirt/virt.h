@@ -8,8 +8,8 @@
  *
  * Locks. `lock` guards everything below it in the struct and is never held during a call into
  * libvirt: libvirt calls back with locks of its own held. Nor is that of `known`; its `reading` is,
- * and no callback takes it. `listener_lock` is held while the listener runs, so that virt_free()
- * can promise that it is not called afterwards.
+ * and no callback takes it. `listener_lock` is held while the listener runs, so that who takes
+ * that away knows that it is not called afterwards.
  */
 #pragma once
 
@@ -72,7 +72,7 @@ struct Virt {
 	int event_ids[VIRT_EVENTS]; /* the connector's; -1: not registered */
 
 	pthread_mutex_t listener_lock;
-	VirtListener listener; /* NULL from virt_free() on */
+	VirtListener listener; /* NULL: none, from now on */
 	void *userdata;
 	uint64_t announced; /* the event thread's: generation the listener knows; 0: none */
 
@@ -83,7 +83,7 @@ struct Virt {
 	bool stopping;
 	bool events_stopping;
 	bool events_ended, connector_ended;
-	unsigned users; /* calls under way: virt_free() must not free Virt before they end */
+	unsigned users; /* calls under way: Virt lives until they end */
 	virConnectPtr conn;
 	LinkState link;
 	uint64_t libvirt_version, hypervisor_version; /* of the last connection; 0: not told */
@@ -125,6 +125,13 @@ static inline _unused_ bool virt_was_active(virDomainPtr domain)
 {
 	return virDomainGetID(domain) != (unsigned)-1;
 }
+
+/* ---- connection.c: its end ---- */
+
+/* The event thread ends. Closing a connection needs it. */
+void virt_stop_events(Virt *virt);
+/* No thread of it runs any more, or ran yet. */
+void virt_destroy(Virt *virt);
 
 /* ---- known.c: what is known of all domains between two readings of all of them ---- */
 

@@ -228,16 +228,50 @@ ON_A_RIG(a_step_is_done_by_what_is_seen_and_not_by_what_was_returned)
 	assert_false(strv_contains(rig->last.steps, "define: done"));
 }
 
-/* A step without a post-condition that others can ask for observes it in its act. */
+/*
+ * What the "done" of each rests on: what is observed after the act, and by whom. A step without a
+ * post-condition that others can ask for observes it in its act.
+ */
 TEST(every_step_names_its_evidence)
 {
+	static const char *const evidence[STEP_KIND_MAX_] = {
+		[STEP_PREFLIGHT] =
+			"drivers, overrides and holders, read by the inspector once the fence was "
+			"closed; the stores",
+		[STEP_BIND] =
+			"driver and override of each function, and an answer of its config space, read "
+			"by its mover after the last write",
+		[STEP_DEFINE] = "the definition's hostdevs, read from libvirt again",
+		[STEP_ATTACH] = "the running guest's hostdevs, read from libvirt again",
+		[STEP_DETACH] =
+			"libvirt's event that the guest let go, and the running guest's hostdevs",
+		[STEP_RESET] =
+			"the kernel's result of each reset, and an answer and the link of each "
+			"function, read by its mover before and after; the receipt on disk",
+		[STEP_RESTORE] =
+			"driver and override of each function, read by its mover after the last "
+			"write",
+		[STEP_VERIFY] = "what the steps before it changed, all of it read again",
+		[STEP_PERSISTENCE_OFF] =
+			"the mode that NVML reports after the change; holders, from the "
+			"inspector",
+		[STEP_PERSISTENCE_ON] = "the mode that NVML reports after the change",
+		[STEP_RECORD] =
+			"write, sync and rename of the assignment's file, all of which succeeded",
+		[STEP_FORGET] =
+			"removal of the assignment's file and sync of its folder, which succeeded",
+		[STEP_KEEP] = "as of record, for the kept group",
+		[STEP_UNKEEP] = "as of forget, for the kept group",
+		[STEP_VFS] = "the VFs that the NIC has, read again",
+		[STEP_ERASE] = "what each NVMe says of its last erase; the receipt on disk",
+	};
 	static const bool observes_itself[STEP_KIND_MAX_] = {
 		[STEP_PREFLIGHT] = true,       [STEP_RESET] = true,	     [STEP_VERIFY] = true,
 		[STEP_PERSISTENCE_OFF] = true, [STEP_PERSISTENCE_ON] = true,
 	};
 
 	for (StepKind kind = 0; kind < STEP_KIND_MAX_; kind++)
-		if (str_is_empty(step_evidence(kind)) ||
+		if (str_is_empty(evidence[kind]) ||
 		    observes_itself[kind] == (step_ops(kind)->holds != NULL))
 			fail_msg("%s", step_kind_to_string(kind));
 }

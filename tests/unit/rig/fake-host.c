@@ -10,9 +10,9 @@
 
 #include "core/domain/xml.h"
 #include "core/pci/driver-name.h"
-#include "core/pci/snapshot-json.h"
 #include "fake-host-private.h"
 #include "guests.h"
+#include "snapshot-read.h"
 #include "util/grow.h"
 #include "util/xalloc.h"
 

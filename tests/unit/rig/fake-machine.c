@@ -9,9 +9,9 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "core/pci/snapshot-json.h"
 #include "domains.h"
 #include "fake-host-private.h"
+#include "snapshot-read.h"
 #include "util/xalloc.h"
 
 Bdf fake_parse_bdf(const char *text)

@@ -8,6 +8,7 @@
 #include "fake-host.h"
 #include "job/job.h"
 #include "job/recover.h"
+#include "stores.h"
 
 /* What became of a run. */
 typedef struct Outcome {

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/pci/snapshot-json.h"
 #include "host/scan/matter.h"
 #include "host/scan/sysfs.h"
+#include "snapshot-read.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "util/xalloc.h"

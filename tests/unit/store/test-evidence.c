@@ -2,8 +2,8 @@
 #include "rig/test.h"
 
 #include "rig/bdf.h"
+#include "rig/stores.h"
 #include "rig/temp-dir.h"
-#include "store/evidence.h"
 #include "util/xalloc.h"
 
 #define A "0000:41:00.0"

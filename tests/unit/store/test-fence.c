@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "rig/bdf.h"
+#include "rig/stores.h"
 #include "rig/temp-dir.h"
-#include "store/fence.h"
 #include "util/file.h"
 #include "util/text.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "rig/test.h"
 
-#include "core/pci/snapshot-json.h"
 #include "rig/host-model.h"
 
 #define WRAP(functions)                                                                            \

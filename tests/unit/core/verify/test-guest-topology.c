@@ -4,9 +4,9 @@
 
 #include <fcntl.h>
 
-#include "core/pci/snapshot-json.h"
 #include "core/verify/guest-topology.h"
 #include "rig/bdf.h"
+#include "rig/snapshot-read.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "util/xalloc.h"

@@ -5,6 +5,7 @@
 #include "core/facts/assignment.h"
 #include "host/host/questions.h"
 #include "rig/initramfs-images.h"
+#include "rig/real-host.h"
 
 #define UUID "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242"
 

@@ -3,8 +3,9 @@
 
 #include <pthread.h>
 
-#include "host/host/host.h"
+#include "rig/real-host.h"
 #include "rig/sysfs-tree.h"
+#include "rig/virt-free.h"
 #include "util/text.h"
 
 #define NODE "test://" FIXTURES "/libvirt/node.xml"

@@ -8,6 +8,7 @@
 
 #include "gpupass/cleanup.h"
 #include "host/host/questions.h"
+#include "rig/real-host.h"
 #include "util/clock.h"
 #include "util/text.h"
 

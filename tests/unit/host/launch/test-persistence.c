@@ -10,9 +10,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "host/host/host.h"
 #include "host/launch/worker-find.h"
 #include "rig/nvml-scenario.h"
+#include "rig/real-host.h"
 #include "util/clock.h"
 
 #define LOST "GPU is lost (NVML error 15)"

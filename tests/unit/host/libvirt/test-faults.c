@@ -13,9 +13,7 @@
 #include <string.h>
 
 #include "core/domain/xml.h"
-#include "host/libvirt/libvirt.h"
-#include "host/libvirt/virt.h"
-#include "util/clock.h"
+#include "rig/virt-free.h"
 #include "util/text.h"
 
 #define NODE "test://" FIXTURES "/libvirt/node.xml"

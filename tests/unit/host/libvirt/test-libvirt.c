@@ -9,8 +9,7 @@
 #include <sys/un.h>
 
 #include "core/domain/xml.h"
-#include "host/libvirt/libvirt.h"
-#include "util/clock.h"
+#include "rig/virt-free.h"
 #include "util/text.h"
 
 #define NODE "test://" FIXTURES "/libvirt/node.xml"
