@@ -33,7 +33,7 @@ static char *places_text(const ExportGuest *guest)
 	_cleanup_strv_ char **places = NULL;
 
 	EACH (const ExportMember, it, guest->members, has_tree(guest) ? guest->n_members : 0)
-		strv_appendf(&places, "%s=%s=0x%04x:0x%04x", BDF_TEXT(&it->guest), it->path,
+		strv_appendf(&places, "%s=%s=0x%04llx:0x%04llx", BDF_TEXT(&it->guest), it->path,
 			     it->vendor_id, it->device_id);
 	return strv_join(places, " ");
 }

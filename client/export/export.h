@@ -9,26 +9,21 @@
 
 #include "gpupass/cleanup.h"
 #include "util/bdf.h"
-
-/* The most that a link can do. */
-typedef struct ExportLink {
-	unsigned speed; /* a code of pcie_speed_name(); 0: not known */
-	unsigned width; /* lanes; 0: not known */
-} ExportLink;
+#include "util/pcie-speed.h"
 
 /* A PCI Express switch of the host. */
 typedef struct ExportSwitch {
 	Bdf host; /* its upstream port */
-	ExportLink link;
+	PcieLink link;
 } ExportSwitch;
 
 /* A GPU or NIC that a guest has. */
 typedef struct ExportMember {
 	Bdf guest;  /* its address there */
 	char *path; /* and its place: "00/02.3/00.0" */
-	unsigned class_code, vendor_id, device_id;
+	unsigned long long class_code, vendor_id, device_id;
 	int numa_node; /* of the host; -1: not known */
-	ExportLink link;
+	PcieLink link;
 	ExportSwitch *switches; /* above it on the host, the uppermost first */
 	size_t n_switches;
 } ExportMember;

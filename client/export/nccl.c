@@ -6,7 +6,6 @@
  */
 #include "base/text.h"
 #include "export/export.h"
-#include "util/pcie-speed.h"
 
 /*
  * NUMA nodes that no guest has: NCCL takes the processors of a node of this number in the guest,
@@ -48,13 +47,13 @@ void export_sort_members(ExportGuest *guest)
  * `end`: behind the attributes. A speed is written "16.0 GT/s PCIe": without ".0" NCCL knows not all
  * (kvDictPciGen in src/graph/topo.cc).
  */
-static void print_pci(FILE *to, size_t depth, const char *address, unsigned class_code,
-		      const ExportLink *link, const char *end)
+static void print_pci(FILE *to, size_t depth, const char *address, unsigned long long class_code,
+		      const PcieLink *link, const char *end)
 {
 	const char *speed = pcie_speed_name(link->speed);
 	int digits = speed ? (int)strcspn(speed, " ") : 0;
 
-	fprintf(to, "%*s<pci busid=\"%s\" class=\"0x%06x\"", (int)(4 + 2 * depth), "", address,
+	fprintf(to, "%*s<pci busid=\"%s\" class=\"0x%06llx\"", (int)(4 + 2 * depth), "", address,
 		class_code);
 	if (speed)
 		fprintf(to, " link_speed=\"%.*s%s GT/s PCIe\"", digits, speed,

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "bus/document.h"
 #include "util/grow.h"
-#include "util/pcie-speed.h"
 #include "util/xalloc.h"
 #include "verbs/verbs.h"
 
@@ -26,34 +25,14 @@ static const json_t *find(const json_t *document, const char *list, const char *
 	return NULL;
 }
 
-/* The first reason counts. */
-#define treeless(guest, ...)                                                                       \
-	do {                                                                                       \
-		if (!(guest)->treeless)                                                            \
-			(guest)->treeless = strf(__VA_ARGS__);                                     \
-	} while (0)
-
 /* ---- links and switches ---- */
 
-static ExportLink read_link(const json_t *function)
+static PcieLink read_link(const json_t *function)
 {
 	long long width = json_number_of(function, "max_link_width");
 
-	return (ExportLink){ pcie_speed_code(json_text_of(function, "max_link_speed")),
-			     width > 0 && width <= 32 ? (unsigned)width : 0 };
-}
-
-static unsigned lower(unsigned a, unsigned b)
-{
-	return b > 0 && b < a ? b : a;
-}
-
-/* The most that a function and the port above it, which may be NULL, can do. */
-static ExportLink find_link(const json_t *function, const json_t *port)
-{
-	ExportLink link = read_link(function), above = read_link(port);
-
-	return (ExportLink){ lower(link.speed, above.speed), lower(link.width, above.width) };
+	return (PcieLink){ pcie_speed_code(json_text_of(function, "max_link_speed")),
+			   width > 0 && width <= 32 ? (unsigned)width : 0 };
 }
 
 /* Fills the member's link, too. */
@@ -68,12 +47,12 @@ static void read_switches(const Tree *t, const json_t *device, ExportMember *mem
 
 		if (strcmp(json_text_of(bridge, "kind"), "upstream-port") == 0 &&
 		    bdf_parse(text, &one.host) == 0) {
-			one.link = find_link(bridge, above);
+			one.link = pcie_link_least(read_link(bridge), read_link(above));
 			*GROW(member->switches, member->n_switches) = one;
 		}
 		above = bridge;
 	}
-	member->link = find_link(device, above);
+	member->link = pcie_link_least(read_link(device), read_link(above));
 }
 
 /* ---- members ---- */
@@ -90,15 +69,9 @@ static int read_place(const json_t *holder, ExportMember *member)
 	return 0;
 }
 
-/* As PCI counts it; -EBADMSG: it is none. */
-static int read_hex(const json_t *from, const char *key, unsigned max, unsigned *ret)
+static int read_hex(const json_t *from, const char *key, unsigned max, unsigned long long *ret)
 {
-	unsigned long long value;
-
-	if (str_to_unsigned(json_text_of(from, key), 16, max, &value) < 0)
-		return -EBADMSG;
-	*ret = (unsigned)value;
-	return 0;
+	return str_to_unsigned(json_text_of(from, key), 16, max, ret);
 }
 
 static void add_member(const Tree *t, const char *list, const char *address)
@@ -111,16 +84,16 @@ static void add_member(const Tree *t, const char *list, const char *address)
 	if (read_hex(function ? function : device, "class", 0xffffff, &member->class_code) < 0 ||
 	    read_hex(device, "vendor_id", UINT16_MAX, &member->vendor_id) < 0 ||
 	    read_hex(device, "device_id", UINT16_MAX, &member->device_id) < 0)
-		treeless(t->guest, "what %s is, is not known", address);
+		STRF_FIRST(t->guest->treeless, "what %s is, is not known", address);
 	member->numa_node = -1;
 	if (json_is_integer(node) && json_integer_value(node) >= 0 &&
 	    json_integer_value(node) <= SHRT_MAX)
 		member->numa_node = (int)json_integer_value(node);
 	if (read_place(find(device, "domains", "uuid", t->guest->domain_uuid), member) < 0)
-		treeless(t->guest,
-			 "which address the guest gives %s, is not known\n"
-			 "Remedy: use machine type q35, and no bridges by <qemu:commandline>",
-			 address);
+		STRF_FIRST(t->guest->treeless,
+			   "which address the guest gives %s, is not known\n"
+			   "Remedy: use machine type q35, and no bridges by <qemu:commandline>",
+			   address);
 	read_switches(t, device, member);
 }
 
@@ -154,11 +127,11 @@ static void check_switches(ExportGuest *guest)
 			member->n_switches = 0;
 		EACH (const ExportSwitch, one, member->switches, member->n_switches)
 			if (one->link.speed == 0 || one->link.width == 0)
-				treeless(guest,
-					 "the speed of the switch at %s is not known\n"
-					 "Remedy: its ports are read while a GPU below is awake: "
-					 "start the domain, and export again a minute later",
-					 BDF_TEXT(&one->host));
+				STRF_FIRST(guest->treeless,
+					   "the speed of the switch at %s is not known\n"
+					   "Remedy: its ports are read while a GPU below is awake: "
+					   "start the domain, and export again a minute later",
+					   BDF_TEXT(&one->host));
 	}
 }
 

@@ -278,13 +278,12 @@ static int defined_alike(const StepContext *c, Problem **ret_problem)
 
 static int defined(StepContext *c, Problem **ret_problem)
 {
-	int r;
+	bool has = c->plan->operation != OPERATION_RELEASE;
+	int r = c->plan->operation == OPERATION_RECONCILE
+			? defined_by_us(c, ret_problem)
+			: hostdevs_hold(c, false, has, ret_problem);
 
-	if (c->plan->operation == OPERATION_RELEASE)
-		return hostdevs_hold(c, false, false, ret_problem);
-	r = c->plan->operation == OPERATION_RECONCILE ? defined_by_us(c, ret_problem)
-						      : hostdevs_hold(c, false, true, ret_problem);
-	return r == 0 ? defined_alike(c, ret_problem) : r;
+	return r == 0 && has ? defined_alike(c, ret_problem) : r;
 }
 
 /*

@@ -282,13 +282,6 @@ static Workload *measure(const JobPlace *place, const VerifyInput *input,
 	return w;
 }
 
-static bool has_clique(const DomainUse *use, const Gpu *gpu)
-{
-	const DomainHostdev *hostdev = domain_use_hostdev(use, &gpu->lead->bdf);
-
-	return hostdev && hostdev->clique;
-}
-
 static PeerTest *test_peers(const JobPlace *place, const Verification *v, bool asked,
 			    uint64_t deadline)
 {
@@ -306,7 +299,8 @@ static PeerTest *test_peers(const JobPlace *place, const Verification *v, bool a
 	if (!record || record->peer_access == PEER_ACCESS_OFF)
 		return NULL;
 	test = peer_test_begin(&v->input, v->report,
-			       EVERY_OF(p->group->gpus, p->group->n_gpus, has_clique(&v->use, it)),
+			       EVERY_OF(p->group->gpus, p->group->n_gpus,
+					domain_use_has_clique(&v->use, &it->lead->bdf)),
 			       asked, &run_it);
 	if (!run_it || !agent_answers(v->report))
 		return test;

@@ -21,3 +21,13 @@ unsigned pcie_speed_code(const char *text)
 			return i;
 	return 0;
 }
+
+static unsigned lesser(unsigned own, unsigned port)
+{
+	return port > 0 && port < own ? port : own;
+}
+
+PcieLink pcie_link_least(PcieLink own, PcieLink port)
+{
+	return (PcieLink){ lesser(own.speed, port.speed), lesser(own.width, port.width) };
+}

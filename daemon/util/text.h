@@ -10,6 +10,12 @@
 /* A new formatted string. */
 char *strf(const char *format, ...) _printf_(1, 2);
 char *vstrf(const char *format, va_list ap) _printf_(1, 0);
+/* Only if there is none yet: the first one is told. */
+#define STRF_FIRST(text, ...)                                                                      \
+	do {                                                                                       \
+		if (!(text))                                                                       \
+			(text) = strf(__VA_ARGS__);                                                \
+	} while (0)
 
 /* NULL is a string of its own, equal only to NULL. */
 bool str_equal(const char *a, const char *b);

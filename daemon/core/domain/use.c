@@ -82,6 +82,13 @@ const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf)
 	return BDF_FIND(use->hostdevs, use->n_hostdevs, bdf);
 }
 
+bool domain_use_has_clique(const DomainUse *use, const Bdf *bdf)
+{
+	const DomainHostdev *hostdev = domain_use_hostdev(use, bdf);
+
+	return hostdev && hostdev->clique;
+}
+
 bool domain_use_has_vf(const DomainUse *use, const Bdf *vf, const char *mac, unsigned vlan)
 {
 	const DomainHostdev *hostdev = domain_use_hostdev(use, vf);

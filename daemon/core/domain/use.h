@@ -90,6 +90,8 @@ char *domain_use_unread_remedy(const DomainUse *use);
 /* What a person takes out so that the domain does not get the function: "hostdev". */
 const char *domain_hostdev_noun(const DomainHostdev *hostdev);
 const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf);
+/* It has the function, with peer access over PCIe. */
+bool domain_use_has_clique(const DomainUse *use, const Bdf *bdf);
 /* It has this VF of a NIC so that libvirt sets this MAC and this VLAN, and the guest none other. */
 bool domain_use_has_vf(const DomainUse *use, const Bdf *vf, const char *mac, unsigned vlan);
 /* Our <metadata> names this group, which may be NULL. */

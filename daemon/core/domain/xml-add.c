@@ -309,19 +309,6 @@ static void add_controller(xmlNode *devices, const char *stem, const MirrorNode 
 	set_guest_address(controller, &(Place){ .bus = node->bus, .slot = node->slot }, 0, false);
 }
 
-/* False: the tree has no place for one of them. */
-static bool place_in_mirror(const MirrorTree *mirror, Place *places, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const MirrorNode *member = mirror_tree_member(mirror, i);
-
-		if (!member)
-			return false;
-		places[i] = (Place){ .bus = member->bus };
-	}
-	return true;
-}
-
 static int insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
 			const MirrorTree *mirror, const Place *places)
 {
@@ -346,8 +333,15 @@ static int insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *g
 static int find_places(const DomainXml *xml, const MirrorTree *mirror, Place *places, size_t n,
 		       Problem **ret_problem)
 {
+	for (size_t i = 0; mirror && i < n; i++) {
+		const MirrorNode *member = mirror_tree_member(mirror, i);
+
+		if (!member)
+			return -EINVAL;
+		places[i] = (Place){ .bus = member->bus };
+	}
 	if (mirror)
-		return place_in_mirror(mirror, places, n) ? 0 : -EINVAL;
+		return 0;
 	return domain_xml_is_pcie(xml) ? domain_xml_place_on_ports(xml, places, n, ret_problem)
 				       : domain_xml_place_in_slots(xml, places, n, ret_problem);
 }

@@ -27,13 +27,12 @@ static int node_of_index(const MirrorTree *tree, unsigned index)
 static MirrorNode *add(MirrorTree *tree, MirrorRole role, const xmlNode *device)
 {
 	bool top = role == MIRROR_EXPANDER;
-	int parent = MIRROR_NONE;
+	int parent;
 	Bdf at;
 
 	if (xml_guest_address(device, &at) < 0)
 		return NULL;
-	if (!top)
-		parent = node_of_index(tree, at.bus);
+	parent = top ? MIRROR_NONE : node_of_index(tree, at.bus);
 	if (top ? at.bus != 0 : parent == MIRROR_NONE)
 		return NULL;
 	parent = mirror_tree_add(tree, role, parent, &at);

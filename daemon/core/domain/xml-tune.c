@@ -77,22 +77,17 @@ static xmlNode *find_commandline(const DomainXml *xml)
 	return xml_child_of(xml->root, QEMU_NAMESPACE, "commandline");
 }
 
-/* The prefix may be another namespace's there. NULL: both are. */
-static xmlNs *declare_qemu(xmlNode *root)
-{
-	const xmlChar *href = (const xmlChar *)QEMU_NAMESPACE;
-	xmlNs *ns = xmlNewNs(root, href, (const xmlChar *)"qemu");
-
-	return ns ? ns : xmlNewNs(root, href, (const xmlChar *)"gpupass-qemu");
-}
-
 xmlNs *xml_declare_qemu(DomainXml *xml)
 {
-	xmlNs *ns = xmlSearchNsByHref(xml->doc, xml->root, (const xmlChar *)QEMU_NAMESPACE);
+	const xmlChar *href = (const xmlChar *)QEMU_NAMESPACE;
+	xmlNs *ns = xmlSearchNsByHref(xml->doc, xml->root, href);
 
 	if (ns)
 		return ns;
-	ns = declare_qemu(xml->root);
+	/* A prefix may be another namespace's there. */
+	ns = xmlNewNs(xml->root, href, (const xmlChar *)"qemu");
+	if (!ns)
+		ns = xmlNewNs(xml->root, href, (const xmlChar *)"gpupass-qemu");
 	if (ns)
 		note_added(xml, ADDED_NAMESPACE, "qemu");
 	return ns;

@@ -156,10 +156,8 @@ static void drift_check_topology(DriftSubject *s, DriftHeld held)
 
 static void drift_check_peers(DriftSubject *s, DriftHeld held)
 {
-	bool wanted = s->record && s->record->peer_access != PEER_ACCESS_OFF;
+	bool wanted = s->record->peer_access != PEER_ACCESS_OFF;
 
-	if (!s->group || !s->record)
-		return;
 	EACH_OF (Gpu, gpu, s->group->gpus, s->group->n_gpus) {
 		const DomainHostdev *hostdev = domain_use_hostdev(s->domain, &gpu->lead->bdf);
 

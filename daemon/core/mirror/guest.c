@@ -26,27 +26,35 @@ static bool is_below_expander(const GuestBus *buses, const xmlNode *controller)
 
 /* ---- refusals ---- */
 
+int mirror_refuse(Problem **ret_problem, char *cause, const char *remedy)
+{
+	return problem_refuse(ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			      .reason = xstrdup("its guest cannot have the host's topology"),
+			      .cause = cause,
+			      .remedy = strf("%sassign with --topology=flat", remedy));
+}
+
 static int check_kind(const DomainXml *xml, Problem **ret_problem)
 {
 	const char *machine = xml_machine(xml);
 
 	if (!domain_xml_is_pcie(xml) || !strstr(machine, "q35"))
-		return mirror_refuse(ret_problem,
-				     .cause = strf("it has machine type '%.64s', and libvirt has "
-						   "pcie-expander-bus for q35 only",
-						   machine),
-				     .remedy = xstrdup("use machine type q35, " MIRROR_OR_FLAT));
-	if (!domain_xml_sees_hotplug(xml))
 		return mirror_refuse(
 			ret_problem,
-			.cause = xstrdup("it has no ACPI, by which a guest finds expanders"),
-			.remedy = xstrdup("add <acpi/> to its <features>, " MIRROR_OR_FLAT));
+			strf("it has machine type '%.64s', and libvirt has pcie-expander-bus "
+			     "for q35 only",
+			     machine),
+			"use machine type q35, or ");
+	if (!domain_xml_sees_hotplug(xml))
+		return mirror_refuse(ret_problem,
+				     xstrdup("it has no ACPI, by which a guest finds expanders"),
+				     "add <acpi/> to its <features>, or ");
 	if (guest_has_other_bridges(xml))
 		return mirror_refuse(
 			ret_problem,
-			.cause = xstrdup("its <qemu:commandline> adds a bridge past libvirt, so "
-					 "which bus numbers are free is not known"),
-			.remedy = xstrdup("make it a controller of libvirt's, " MIRROR_OR_FLAT));
+			xstrdup("its <qemu:commandline> adds a bridge past libvirt, so which bus "
+				"numbers are free is not known"),
+			"make it a controller of libvirt's, or ");
 	return 0;
 }
 
@@ -58,10 +66,10 @@ static int read_bus_nr(MirrorGuest *guest, const xmlNode *expander, Problem **re
 	if (xml_number(xml_child(expander, "target"), "busNr", UINT8_MAX, &bus_nr) < 0)
 		return mirror_refuse(
 			ret_problem,
-			.cause = strf("its controller %.8s, a pcie-expander-bus, has no busNr, so "
-				      "which bus numbers are free is not known",
-				      str_or_empty(xml_attribute(expander, "index"))),
-			.remedy = xstrdup("give it a <target busNr=…>, " MIRROR_OR_FLAT));
+			strf("its controller %.8s, a pcie-expander-bus, has no busNr, so which "
+			     "bus numbers are free is not known",
+			     str_or_empty(xml_attribute(expander, "index"))),
+			"give it a <target busNr=…>, or ");
 	if (bus_nr < guest->ceiling)
 		guest->ceiling = bus_nr;
 	return 0;

@@ -38,8 +38,5 @@ int mirror_guest_cell(const MirrorGuest *guest, int host_node);
 /* "its cell 0 is on node 0, its cell 1 on none or several": for a refusal. New. */
 char *mirror_guest_cells_text(const MirrorGuest *guest);
 
-#define mirror_refuse(ret_problem, ...)                                                            \
-	problem_refuse(ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,                              \
-		       .reason = xstrdup("its guest cannot have the host's topology"),             \
-		       __VA_ARGS__)
-#define MIRROR_OR_FLAT "or assign with --topology=flat"
+/* Takes the cause. `remedy`: what is an alternative to --topology=flat, "…, or "; "": nothing. */
+int mirror_refuse(Problem **ret_problem, char *cause, const char *remedy);

@@ -11,15 +11,10 @@
 
 typedef struct Builder {
 	const MirrorFacts *facts;
-	MirrorGuest guest;
+	MirrorGuest *guest;
 	MirrorTree *tree;
 	Problem **ret_problem;
 } Builder;
-
-static PcieDistance host_distance(const MirrorFacts *facts, size_t a, size_t b)
-{
-	return pcie_distance(facts->members[a], facts->members[b], facts->n_nodes);
-}
 
 /*
  * The first of those members that are so near to it. It stands for all of them: where being near is
@@ -29,7 +24,8 @@ static size_t first_near(const MirrorFacts *facts, size_t member, PcieDistance d
 {
 	size_t i = 0;
 
-	while (i < member && host_distance(facts, i, member) > distance)
+	while (i < member &&
+	       pcie_distance(facts->members[i], facts->members[member], facts->n_nodes) > distance)
 		i++;
 	return i;
 }
@@ -90,7 +86,7 @@ static void add_expander(Builder *b, size_t first)
 		       (Bdf){ .segment = root.segment, .bus = root.bus });
 	b->tree->nodes[expander].host_node =
 		lead->numa_node == NUMA_NODE_NONE ? MIRROR_NONE : lead->numa_node;
-	b->tree->nodes[expander].cell = mirror_guest_cell(&b->guest, lead->numa_node);
+	b->tree->nodes[expander].cell = mirror_guest_cell(b->guest, lead->numa_node);
 	for (size_t i = first; i < facts->n_members; i++)
 		if (first_near(facts, i, PCIE_PHB) == first && is_first(facts, i, PCIE_PXB)) {
 			const PciFunction *f = facts->members[i];
@@ -107,36 +103,36 @@ static void add_expander(Builder *b, size_t first)
 /* With another member the distance depends on the node. */
 static bool needs_node(const Builder *b, size_t member, PcieDistance from)
 {
-	for (size_t i = 0; i < b->facts->n_members; i++)
-		if (host_distance(b->facts, i, member) >= from)
-			return true;
-	return false;
+	return SOME_OF(b->facts->members, b->facts->n_members,
+		       pcie_distance(it, b->facts->members[member], b->facts->n_nodes) >= from);
 }
 
 static int refuse_cell(const Builder *b, const PciFunction *member)
 {
-	_cleanup_free_ char *cells = mirror_guest_cells_text(&b->guest);
+	_cleanup_free_ char *cells = mirror_guest_cells_text(b->guest);
+	_cleanup_free_ char *remedy =
+		strf("give it a <cell>, and in its <numatune> a <memnode cellid=… mode='strict' "
+		     "nodeset='%d'/>, or ",
+		     member->numa_node);
 
 	if (member->numa_node == NUMA_NODE_NONE)
-		return mirror_refuse(
-			b->ret_problem,
-			.cause = strf("the host's firmware does not tell the NUMA node of %s",
-				      BDF_TEXT(&member->bdf)),
-			.remedy = xstrdup("assign with --topology=flat"));
+		return mirror_refuse(b->ret_problem,
+				     strf("the host's firmware does not tell the NUMA node of %s",
+					  BDF_TEXT(&member->bdf)),
+				     "");
 	return mirror_refuse(
 		b->ret_problem,
-		.cause = strf("%s is on NUMA node %d, and no cell of the guest has its memory on "
-			      "that node alone: %s",
-			      BDF_TEXT(&member->bdf), member->numa_node, cells),
-		.remedy = strf("give it a <cell>, and in its <numatune> a <memnode cellid=… "
-			       "mode='strict' nodeset='%d'/>, " MIRROR_OR_FLAT,
-			       member->numa_node));
+
+		strf("%s is on NUMA node %d, and no cell of the guest has its memory on "
+		     "that node alone: %s",
+		     BDF_TEXT(&member->bdf), member->numa_node, cells),
+		remedy);
 }
 
 /* In a guest with one cell, or none, all is on one node, whatever an expander says. */
 static int check_nodes(const Builder *b)
 {
-	PcieDistance from = b->guest.n_cells > 1 ? PCIE_NODE : PCIE_SYS;
+	PcieDistance from = b->guest->n_cells > 1 ? PCIE_NODE : PCIE_SYS;
 	PcieDistance unnamed = b->facts->n_nodes == 1 ? from : PCIE_NODE;
 
 	/* First what no cell would help. */
@@ -145,7 +141,7 @@ static int check_nodes(const Builder *b)
 			int node = b->facts->members[i]->numa_node;
 
 			if ((node != NUMA_NODE_NONE) == named &&
-			    mirror_guest_cell(&b->guest, node) == MIRROR_NONE &&
+			    mirror_guest_cell(b->guest, node) == MIRROR_NONE &&
 			    needs_node(b, i, named ? from : unnamed))
 				return refuse_cell(b, b->facts->members[i]);
 		}
@@ -159,43 +155,37 @@ static int check_nodes(const Builder *b)
 
 static int check_room(const Builder *b, unsigned needed)
 {
-	const MirrorGuest *guest = &b->guest;
+	const MirrorGuest *guest = b->guest;
 	size_t chassis = COUNT(guest->chassis, MIRROR_BUSES, !*it);
 	size_t n_expanders = COUNT(b->tree->nodes, b->tree->n_nodes, it->role == MIRROR_EXPANDER);
 
 	if (guest->index + needed > MIRROR_BUSES || chassis < needed)
 		return mirror_refuse(
 			b->ret_problem,
-			.cause = strf("the tree has %u controllers, and of 256 indices those from "
-				      "%u on are free, of 256 chassis %zu are free",
-				      needed, guest->index, chassis),
-			.remedy = xstrdup(RELEASE_ALL
-					  "remove unused PCI controllers, " MIRROR_OR_FLAT));
+			strf("the tree has %u controllers, and of 256 indices those from "
+			     "%u on are free, of 256 chassis %zu are free",
+			     needed, guest->index, chassis),
+			RELEASE_ALL "remove unused PCI controllers, or ");
 	if (guest->floor + needed > guest->ceiling)
 		return mirror_refuse(
 			b->ret_problem,
-			.cause = strf("the tree needs %u bus numbers; free between those of pcie.0 "
-				      "and %s: %u",
-				      needed,
-				      guest->ceiling < MIRROR_BUSES ? "its lowest expander" : "255",
-				      guest->ceiling > guest->floor ? guest->ceiling - guest->floor
-								    : 0),
-			.remedy = xstrdup(RELEASE_ALL
-					  "remove unused PCI controllers, give its expanders "
-					  "a higher busNr, " MIRROR_OR_FLAT));
+			strf("the tree needs %u bus numbers; free between those of pcie.0 "
+			     "and %s: %u",
+			     needed, guest->ceiling < MIRROR_BUSES ? "its lowest expander" : "255",
+			     guest->ceiling > guest->floor ? guest->ceiling - guest->floor : 0),
+			RELEASE_ALL
+			"remove unused PCI controllers, give its expanders a higher busNr, or ");
 	if (n_expanders > COUNT(guest->slots, PCI_LAST_PORT_SLOT, !*it))
 		return mirror_refuse(
 			b->ret_problem,
-			.cause = strf("%zu expanders are needed, and pcie.0 has too few free slots",
-				      n_expanders),
-			.remedy = xstrdup(RELEASE_ALL "remove devices from it, " MIRROR_OR_FLAT));
+			strf("%zu expanders are needed, and pcie.0 has too few free slots",
+			     n_expanders),
+			RELEASE_ALL "remove devices from it, or ");
 	return 0;
 }
 
-static unsigned take_chassis(MirrorGuest *guest, unsigned from)
+static unsigned take_chassis(MirrorGuest *guest, unsigned chassis)
 {
-	unsigned chassis = from;
-
 	while (guest->chassis[chassis])
 		chassis = (chassis + 1) % MIRROR_BUSES;
 	guest->chassis[chassis] = true;
@@ -227,12 +217,12 @@ static int number(Builder *b)
 			node->bus = (unsigned)tree->nodes[node->parent].index;
 		if (node->role == MIRROR_MEMBER)
 			continue;
-		node->slot = top ? xml_take_slot(b->guest.slots) : earlier_siblings(tree, i);
-		node->index = (int)b->guest.index + at;
+		node->slot = top ? xml_take_slot(b->guest->slots) : earlier_siblings(tree, i);
+		node->index = (int)b->guest->index + at;
 		if (top)
-			node->bus_nr = (int)b->guest.ceiling - needed + at;
+			node->bus_nr = (int)b->guest->ceiling - needed + at;
 		else if (node->role != MIRROR_UPSTREAM)
-			node->chassis = take_chassis(&b->guest, (unsigned)node->index);
+			node->chassis = take_chassis(b->guest, (unsigned)node->index);
 		at++;
 	}
 	mirror_tree_find_guest(tree);
@@ -289,16 +279,6 @@ static char *wrong_distance(const MirrorTree *tree, const PciFunction *const *me
 	return NULL;
 }
 
-static int check_distances(const Builder *b)
-{
-	char *wrong =
-		wrong_distance(b->tree, b->facts->members, b->facts->n_members, b->facts->n_nodes);
-
-	return wrong ? mirror_refuse(b->ret_problem, .cause = wrong,
-				     .remedy = xstrdup("assign with --topology=flat"))
-		     : 0;
-}
-
 char *mirror_flaw(const MirrorTree *tree, bool mirrored, const PciFunction *const *members,
 		  size_t n_members, size_t n_nodes)
 {
@@ -315,23 +295,6 @@ char *mirror_flaw(const MirrorTree *tree, bool mirrored, const PciFunction *cons
 	}
 	part = mirrored ? mirror_tree_part(tree, addresses, n_members) : NULL;
 	return part ? wrong_distance(part, members, n_members, n_nodes) : NULL;
-}
-
-static int build(Builder *b)
-{
-	int r;
-
-	r = mirror_guest_read(b->facts->xml, &b->guest, b->ret_problem);
-	if (r == 0)
-		r = check_nodes(b);
-	if (r != 0)
-		return r;
-	b->tree->n_cells = b->guest.n_cells;
-	for (size_t i = 0; i < b->facts->n_members; i++)
-		if (is_first(b->facts, i, PCIE_PHB))
-			add_expander(b, i);
-	r = number(b);
-	return r == 0 ? check_distances(b) : r;
 }
 
 /* What libvirt and QEMU take: a definition that was edited by hand may have had another one. */
@@ -358,34 +321,45 @@ static bool has_cell(const MirrorGuest *guest, int cell)
 
 int mirror_number(MirrorTree *tree, const DomainXml *xml, Problem **ret_problem)
 {
-	Builder b = { .tree = tree, .ret_problem = ret_problem };
-	int r;
+	_cleanup_(mirror_guest_clear) MirrorGuest guest = { 0 };
+	Builder b = { .guest = &guest, .tree = tree, .ret_problem = ret_problem };
+	int r = mirror_guest_read(xml, &guest, ret_problem);
 
-	r = mirror_guest_read(xml, &b.guest, ret_problem);
 	for (size_t i = 0; r == 0 && i < tree->n_nodes; i++)
-		if (!may_stand(tree, i) || !has_cell(&b.guest, tree->nodes[i].cell))
-			r = mirror_refuse(ret_problem,
-					  .cause = xstrdup("it was edited by hand, and now lacks "
-							   "a part or a cell of its tree"),
-					  .remedy = xstrdup("assign with --topology=flat"));
-	if (r == 0)
-		r = number(&b);
-	mirror_guest_clear(&b.guest);
-	return r;
+		if (!may_stand(tree, i) || !has_cell(&guest, tree->nodes[i].cell))
+			r = mirror_refuse(
+				ret_problem,
+				xstrdup("it was edited by hand, and now lacks a part or a "
+					"cell of its tree"),
+				"");
+	return r == 0 ? number(&b) : r;
 }
 
 int mirror_make(const MirrorFacts *facts, MirrorTree **ret, Problem **ret_problem)
 {
 	_cleanup_(mirror_tree_freep) MirrorTree *tree = xcalloc(1, sizeof(*tree));
-	Builder b = { .facts = facts, .tree = tree, .ret_problem = ret_problem };
+	_cleanup_(mirror_guest_clear) MirrorGuest guest = { 0 };
+	Builder b = { facts, &guest, tree, ret_problem };
+	char *wrong;
 	int r;
 
 	if (facts->n_members == 0 || facts->n_members > MEMBERS_MAX)
 		return -EINVAL;
-	r = build(&b);
-	mirror_guest_clear(&b.guest);
+	r = mirror_guest_read(facts->xml, &guest, ret_problem);
+	if (r == 0)
+		r = check_nodes(&b);
 	if (r != 0)
 		return r;
+	tree->n_cells = guest.n_cells;
+	for (size_t i = 0; i < facts->n_members; i++)
+		if (is_first(facts, i, PCIE_PHB))
+			add_expander(&b, i);
+	r = number(&b);
+	if (r != 0)
+		return r;
+	wrong = wrong_distance(tree, facts->members, facts->n_members, facts->n_nodes);
+	if (wrong)
+		return mirror_refuse(ret_problem, wrong, "");
 	*ret = TAKE_PTR(tree);
 	return 0;
 }

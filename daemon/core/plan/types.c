@@ -59,14 +59,10 @@ bool plan_vfs_held(const Plan *plan, const DomainUse *use)
 
 bool plan_peers_held(const Plan *plan, PeerAccess wanted, const DomainUse *use)
 {
-	for (size_t i = 0; wanted != PEER_ACCESS_OFF && i < plan->n_functions; i++) {
-		const DomainHostdev *hostdev = domain_use_hostdev(use, &plan->functions[i].bdf);
-
-		if (plan_begins_board(plan, i) && !plan->functions[i].companion &&
-		    !(hostdev && hostdev->clique))
-			return false;
-	}
-	return true;
+	return wanted == PEER_ACCESS_OFF ||
+	       EVERY(plan->functions, plan->n_functions,
+		     it->companion || !plan_begins_board(plan, (size_t)(it - plan->functions)) ||
+			     domain_use_has_clique(use, &it->bdf));
 }
 
 size_t plan_count_erases(const Plan *plan)

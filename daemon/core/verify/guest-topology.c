@@ -31,44 +31,37 @@ LOCAL_CLEAR(Judge, judge_clear)
 
 #include "guest-topology.inc"
 
-/* The first one is told. */
-#define NOTE(text, ...)                                                                            \
-	do {                                                                                       \
-		if (!(text))                                                                       \
-			(text) = strf(__VA_ARGS__);                                                \
-	} while (0)
-
 /* ---- members ---- */
 
-static bool is_known(const SightLink *link)
+static bool is_known(const PcieLink *link)
 {
 	return link->speed > 0 && link->width > 0;
 }
 
 /* "the link of 0000:41:00.0 is 2.5 GT/s x1 there, on the host 16 GT/s x16" */
-static void compare_links(const char *what, const Bdf *member, const SightLink *is,
-			  const char *where, const SightLink *host, char **told)
+static void compare_links(const char *what, const Bdf *member, const PcieLink *is,
+			  const char *where, const PcieLink *host, char **told)
 {
 	if (is_known(is) && is_known(host) &&
 	    (is->speed != host->speed || is->width != host->width))
-		NOTE(*told, "the %s of %s is %s x%u %s, on the host %s x%u", what, BDF_TEXT(member),
-		     pcie_speed_text(is->speed), is->width, where, pcie_speed_text(host->speed),
-		     host->width);
+		STRF_FIRST(*told, "the %s of %s is %s x%u %s, on the host %s x%u", what,
+			   BDF_TEXT(member), pcie_speed_text(is->speed), is->width, where,
+			   pcie_speed_text(host->speed), host->width);
 }
 
 static void judge_links(Judge *j, const Bdf *member, const Place *place)
 {
 	const GpuHealth *health = gpu_healths_find(j->in->health, j->in->n_health, member);
-	SightLink link, up = { 0 };
+	PcieLink link, up = { 0 };
 
 	if (!health)
 		return;
-	link = (SightLink){ gpu_health_speed_expected(health), gpu_health_width_expected(health) };
+	link = (PcieLink){ gpu_health_speed_expected(health), gpu_health_width_expected(health) };
 	/* A root port, and the two ports of a switch. */
 	if (health->n_ports > 2) {
 		const PcieConfig *port = &health->ports[health->n_ports - 2].config;
 
-		up = (SightLink){ port->speed_max, port->width_max };
+		up = (PcieLink){ port->speed_max, port->width_max };
 	}
 	compare_links("link", member, &place->seen->link, "there", &link, &j->slow);
 	compare_links("link up from the switch", member, &place->seen->up, "there", &up, &j->slow);
@@ -85,15 +78,15 @@ static void judge_member(Judge *j, size_t i)
 	Place *place = &j->places[i];
 
 	if (!seen || seen->function.class_code != member->class_code) {
-		NOTE(j->lost, "which device of the guest is %s is not known",
-		     BDF_TEXT(&member->bdf));
+		STRF_FIRST(j->lost, "which device of the guest is %s is not known",
+			   BDF_TEXT(&member->bdf));
 		return;
 	}
 	*place = (Place){ seen, sight_find(&j->file.sight, BDF_TEXT(&seen->function.bdf)) };
 	/* NCCL wants to know nothing of an NVMe. */
 	if (!place->filed && member->class_code != PCI_CLASS_NVME)
-		NOTE(j->untrue, "it lacks %s, which is %s in the guest", BDF_TEXT(&member->bdf),
-		     BDF_TEXT(&seen->function.bdf));
+		STRF_FIRST(j->untrue, "it lacks %s, which is %s in the guest",
+			   BDF_TEXT(&member->bdf), BDF_TEXT(&seen->function.bdf));
 	judge_links(j, &member->bdf, place);
 }
 
@@ -121,8 +114,8 @@ static void compare_distances(const char *two, PcieDistance is, const char *wher
 			      PcieDistance host, char **told)
 {
 	if (is != UNKNOWN && is != host)
-		NOTE(*told, "%s are %s in %s, on the host %s", two, pcie_distance_to_string(is),
-		     where, pcie_distance_to_string(host));
+		STRF_FIRST(*told, "%s are %s in %s, on the host %s", two,
+			   pcie_distance_to_string(is), where, pcie_distance_to_string(host));
 }
 
 static void judge_pair(Judge *j, size_t a, size_t b)

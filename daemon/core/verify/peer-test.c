@@ -112,20 +112,13 @@ static const struct {
 	{ "error", PEERS_FAILED },  { "lost", PEERS_LOST },
 };
 
-static size_t place_of(const VerifyReport *report, const Bdf *guest)
-{
-	size_t i = 0;
-
-	while (i < report->n_gpus && !bdf_equal(&report->gpus[i].guest.address, guest))
-		i++;
-	return i;
-}
-
 /* "0000:06:00.0 0000:07:00.0 ok". `told` has a place for each two of the group, both ways. */
 static int read_line(char *line, const VerifyReport *report, uint8_t *told)
 {
 	char *second = smi_cut(line, ' '), *word = second ? smi_cut(second, ' ') : NULL;
-	size_t n = report->n_gpus, w = 1, a, b;
+	const VerifiedGpu *gpus = report->gpus, *a, *b;
+	size_t w = 1;
+	uint8_t *of;
 	Bdf from, to;
 
 	while (word && w < ELEMENTS(answers) && !str_equal(word, answers[w].word))
@@ -133,11 +126,14 @@ static int read_line(char *line, const VerifyReport *report, uint8_t *told)
 	if (!word || w == ELEMENTS(answers) || bdf_parse(line, &from) < 0 ||
 	    bdf_parse(second, &to) < 0 || bdf_equal(&from, &to))
 		return -EBADMSG;
-	a = place_of(report, &from);
-	b = place_of(report, &to);
-	if (a == n || b == n || told[a * n + b] > 0)
+	a = FIND(gpus, report->n_gpus, bdf_equal(&it->guest.address, &from));
+	b = FIND(gpus, report->n_gpus, bdf_equal(&it->guest.address, &to));
+	if (!a || !b)
 		return -EBADMSG;
-	told[a * n + b] = (uint8_t)w;
+	of = &told[(size_t)(a - gpus) * report->n_gpus + (size_t)(b - gpus)];
+	if (*of > 0)
+		return -EBADMSG;
+	*of = (uint8_t)w;
 	return 0;
 }
 

@@ -3,7 +3,6 @@
 
 #include "core/domain/xml-tree.h"
 #include "util/grow.h"
-#include "util/pcie-speed.h"
 #include "util/text.h"
 
 /* Bridges above a function. */
@@ -58,6 +57,16 @@ static bool is_whole(const GuestRun *run)
 	       strlen(run->out) == run->out_size;
 }
 
+/* NULL: it is no document whose root has this name. */
+static xmlDoc *parse(const char *text, const char *name, const xmlNode **ret_root)
+{
+	_cleanup_free_ char *message = NULL;
+	_cleanup_(xml_doc_freep) xmlDoc *doc = xml_parse(text, 0, &message);
+
+	*ret_root = doc ? xmlDocGetRootElement(doc) : NULL;
+	return *ret_root && xml_is(*ret_root, name) ? TAKE_PTR(doc) : NULL;
+}
+
 /* What is not known, is otherwise. */
 static unsigned number_of(const xmlNode *node, const char *name, unsigned max, unsigned otherwise)
 {
@@ -70,16 +79,10 @@ static int node_of(const xmlNode *node, const char *name)
 	return (int)number_of(node, name, UINT16_MAX, (unsigned)NUMA_NODE_NONE);
 }
 
-static SightLink link_of(const xmlNode *node, const char *speed, const char *width)
+static PcieLink link_of(const xmlNode *node, const char *speed, const char *width)
 {
-	return (SightLink){ pcie_speed_code(str_or_empty(xml_attribute(node, speed))),
-			    number_of(node, width, LANES_MAX, 0) };
-}
-
-/* A port that is not known, such as a root bus, limits nothing. */
-static unsigned lesser(unsigned own, unsigned port)
-{
-	return port > 0 && port < own ? port : own;
+	return (PcieLink){ pcie_speed_code(str_or_empty(xml_attribute(node, speed))),
+			   number_of(node, width, LANES_MAX, 0) };
 }
 
 static void set_upstream(PciFunction *function, const Bdf *bridges, size_t n)
@@ -122,12 +125,10 @@ static int read_path(const char *path, SightFunction *seen)
 static int read_function(const xmlNode *node, Sight *sight)
 {
 	SightFunction *seen = GROW(sight->items, sight->n_items);
-	SightLink port = link_of(node, "port_speed", "port_width");
 
 	seen->function.numa_node = node_of(node, "node");
-	seen->link = link_of(node, "speed", "width");
-	seen->link = (SightLink){ lesser(seen->link.speed, port.speed),
-				  lesser(seen->link.width, port.width) };
+	seen->link = pcie_link_least(link_of(node, "speed", "width"),
+				     link_of(node, "port_speed", "port_width"));
 	seen->up = link_of(node, "up_speed", "up_width");
 	if (xml_number(node, "class", 0xffffff, &seen->function.class_code) < 0)
 		return -EBADMSG;
@@ -136,14 +137,13 @@ static int read_function(const xmlNode *node, Sight *sight)
 
 int sight_read(const GuestRun *run, Sight *ret)
 {
-	_cleanup_free_ char *message = NULL;
+	const xmlNode *sysfs;
 	_cleanup_(xml_doc_freep) xmlDoc *doc =
-		is_whole(run) ? xml_parse(run->out, 0, &message) : NULL;
-	const xmlNode *sysfs = doc ? xmlDocGetRootElement(doc) : NULL;
+		is_whole(run) ? parse(run->out, "sysfs", &sysfs) : NULL;
 	_cleanup_(sight_clear) Sight sight = { 0 };
 	unsigned nodes;
 
-	if (!sysfs || !xml_is(sysfs, "sysfs") || xml_number(sysfs, "nodes", UINT16_MAX, &nodes) < 0)
+	if (!doc || xml_number(sysfs, "nodes", UINT16_MAX, &nodes) < 0)
 		return -EBADMSG;
 	sight.n_nodes = nodes;
 	for (const xmlNode *i = xml_first(sysfs); i; i = xml_next(i))
@@ -197,12 +197,12 @@ static bool is_plain(const char *text)
 /* <system version="1"><cpu numaid="0"><pci busid="…">: NCCL knows no other version. */
 static bool read_system(const char *text, Sight *sight)
 {
-	_cleanup_free_ char *message = NULL;
-	_cleanup_(xml_doc_freep) xmlDoc *doc = is_plain(text) ? xml_parse(text, 0, &message) : NULL;
-	const xmlNode *system = doc ? xmlDocGetRootElement(doc) : NULL;
+	const xmlNode *system;
+	_cleanup_(xml_doc_freep) xmlDoc *doc =
+		is_plain(text) ? parse(text, "system", &system) : NULL;
 	Bdf above[DEPTH_MAX];
 
-	if (!system || !xml_is(system, "system") || !xml_attribute_is(system, "version", "1"))
+	if (!doc || !xml_attribute_is(system, "version", "1"))
 		return false;
 	for (const xmlNode *i = xml_first(system); i; i = xml_next(i))
 		if (xml_is(i, "cpu"))

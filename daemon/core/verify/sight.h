@@ -8,6 +8,7 @@
 
 #include "core/pci/pcie-distance.h"
 #include "core/verify/guest-agent.h"
+#include "util/pcie-speed.h"
 
 #define NCCL_FILE_STATES(X)                                                                        \
 	X(NCCL_FILE_UNKNOWN, "unknown") /* the guest was not heard */                              \
@@ -19,15 +20,11 @@
 
 DECLARE_ENUM(nccl_file_state, NcclFileState, NCCL_FILE_STATES, NCCL_FILE_STATE_MAX_);
 
-typedef struct SightLink {
-	unsigned speed, width; /* a code of pcie_speed_name(), and lanes; 0: not known */
-} SightLink;
-
 typedef struct SightFunction {
 	PciFunction function; /* address, class, NUMA node, bridges above: nothing else */
 	char *path;	      /* as of DomainHostdev; in the file its busid: NCCL compares texts */
-	SightLink link;	      /* in sysfs the lesser of its own and its port's */
-	SightLink up;	      /* of the port that leads up from its switch */
+	PcieLink link;	      /* in sysfs the lesser of its own and its port's */
+	PcieLink up;	      /* of the port that leads up from its switch */
 } SightFunction;
 
 typedef struct Sight {
