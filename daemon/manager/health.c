@@ -81,7 +81,7 @@ static void keep_links(const GpuHealth *before, GpuHealth *now)
 	}
 }
 
-/* GPUs; behind them NICs of groups, of which only the links are of use, to who tells NCCL. */
+/* GPUs; behind them NICs and VFs of groups: their links are of use to who tells NCCL. */
 static const PciFunction **list_leads(const Manager *m, size_t *ret_n)
 {
 	const Inventory *inventory = m->inventory;
@@ -93,7 +93,7 @@ static const PciFunction **list_leads(const Manager *m, size_t *ret_n)
 	EACH (const Group, group, inventory ? inventory->groups->items : NULL,
 	      inventory ? inventory->groups->n_items : 0)
 		EACH (const Companion, one, group->companions, group->n_companions)
-			if (one->member.kind == MEMBER_NIC && one->function)
+			if (companion_is_nic(one))
 				*GROW(leads, n) = one->function;
 	*ret_n = n;
 	return leads;
@@ -113,10 +113,10 @@ void manager_merge_health(Manager *m, GpuHealth *items, size_t n)
 
 		if (!from)
 			continue;
-		if (from == new &&i < m->inventory->gpus->n_gpus)
-			log_lost(m, bdf, old, new);
-		if (from == new &&old)
-			keep_links(old, new);
+		if (from != old && i < m->inventory->gpus->n_gpus)
+			log_lost(m, bdf, old, from);
+		if (from != old && old)
+			keep_links(old, from);
 		merged[n_merged++] = *from;
 		*from = (GpuHealth){ 0 }; /* moved */
 	}

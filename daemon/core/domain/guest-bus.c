@@ -6,8 +6,8 @@
 /* Also in JSON. Of another word are the letters of bootfile=pxboot.0. */
 static bool names_bridge(const char *argument)
 {
-	static const char *const models[] = { "pxb-",	   "pxb,",     "pxb\"",	  "pxb'",
-					      "root-port", "-bridge",  "ioh3420", "x3130-",
+	static const char *const models[] = { "pxb-",	   "pxb,",	 "pxb\"",   "pxb'",
+					      "root-port", "pci-bridge", "ioh3420", "x3130-",
 					      "xio3130-",  "i82801b11" };
 
 	return SOME(models, ELEMENTS(models), strstr(argument, *it));

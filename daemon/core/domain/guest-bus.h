@@ -2,7 +2,7 @@
 /*
  * Where a guest finds its devices. libvirt's addresses name a bus by the index of its controller; a
  * guest names it by the number that its firmware gave. Where a device is below its root buses is
- * certain; of the numbers only the root buses' are. Which numbers the buses between get, is an expectation: SeaBIOS
+ * certain; of the numbers only the root buses' are. Those between are an expectation: SeaBIOS
  * (pci_bios_init_bus_rec()) and EDK II (PciScanBus()) number each bridge as they find it, depth
  * first, and reserve no numbers unless a port asks for them.
  */

@@ -152,7 +152,8 @@ static void end_element(void *data, const xmlChar *name, const xmlChar *prefix, 
 
 /*
  * Of libvirt's other elements the text of one tells what a domain has: the cell of an expander,
- * <target><node>. Of QEMU's none does.
+ * <target><node>. Of QEMU's none does. libxml2 also hands on the text behind a broken start tag,
+ * which has no node.
  */
 static bool takes_text(void *data)
 {
@@ -161,7 +162,7 @@ static bool takes_text(void *data)
 
 	return parse_of(data)->left_out == 0 &&
 	       (part == XML_PART_IDENTITY || part == XML_PART_METADATA ||
-		(part == XML_PART_LIBVIRT && xml_is(node, "node") &&
+		(part == XML_PART_LIBVIRT && node && xml_is(node, "node") &&
 		 xml_is(node->parent, "target")));
 }
 

@@ -154,9 +154,10 @@ static void drift_check_topology(DriftSubject *s, DriftHeld held)
 			  NULL);
 }
 
+/* What nobody assigned says nothing of drivers and overrides, and hides no fault of them. */
 static void drift_check_peers(DriftSubject *s, DriftHeld held)
 {
-	bool wanted = s->record->peer_access != PEER_ACCESS_OFF;
+	bool wanted = s->record->peer_access != PEER_ACCESS_OFF, blocked = s->blocked;
 
 	EACH_OF (Gpu, gpu, s->group->gpus, s->group->n_gpus) {
 		const DomainHostdev *hostdev = domain_use_hostdev(s->domain, &gpu->lead->bdf);
@@ -173,6 +174,7 @@ static void drift_check_peers(DriftSubject *s, DriftHeld held)
 			  wanted ? NULL
 				 : xstrdup("take that <qemu:override> out (virsh edit), or assign "
 					   "with --peer-access"));
+		s->blocked = blocked;
 	}
 }
 

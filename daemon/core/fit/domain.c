@@ -201,6 +201,14 @@ static void read_argument(FitDomain *d, const char *value)
 		d->mmio_mb = mb;
 }
 
+/* What --peer-access wrote has a warning of its own, and drift one if nobody asked for it. */
+static bool is_our_clique(const xmlNode *node)
+{
+	return xml_is_clique(node) &&
+	       str_starts_with(str_or_empty(xml_attribute(node->parent->parent, "alias")),
+			       DOMAIN_ALIAS_PREFIX);
+}
+
 /* <qemu:commandline> is two elements deep, <qemu:override> five. */
 static void read_qemu(const xmlNode *node, FitDomain *d, unsigned depth)
 {
@@ -209,8 +217,7 @@ static void read_qemu(const xmlNode *node, FitDomain *d, unsigned depth)
 
 		if (!i->ns || !str_equal((const char *)i->ns->href, QEMU_NAMESPACE))
 			continue;
-		/* What was asked for by --peer-access has a warning of its own. */
-		if (str_starts_with(str_or_empty(xml_attribute(i, "alias")), DOMAIN_ALIAS_PREFIX))
+		if (is_our_clique(i))
 			continue;
 		if (value)
 			read_argument(d, value);

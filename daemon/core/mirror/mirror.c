@@ -122,7 +122,6 @@ static int refuse_cell(const Builder *b, const PciFunction *member)
 				     "");
 	return mirror_refuse(
 		b->ret_problem,
-
 		strf("%s is on NUMA node %d, and no cell of the guest has its memory on "
 		     "that node alone: %s",
 		     BDF_TEXT(&member->bdf), member->numa_node, cells),

@@ -41,7 +41,7 @@ int plan_check_mirror(const Planner *p)
 
 	if (p->topology != TOPOLOGY_MIRROR || !p->live)
 		return 0;
-	if (plan_count_hostdevs(p, true) == p->n_functions && plan_topology_holds(p))
+	if (!asks_flat && plan_count_hostdevs(p, true) == p->n_functions && plan_topology_holds(p))
 		return 0;
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,

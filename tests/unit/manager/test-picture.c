@@ -113,6 +113,23 @@ ON_A_MANAGER(a_nic_of_a_group_is_looked_at_like_a_gpu)
 	assert_non_null(manager_gpu_health(rig->manager, &nic));
 }
 
+ON_A_MANAGER(a_vf_of_a_group_is_looked_at_like_a_gpu)
+{
+	const Bdf vf = bdf_of(RIG_VF);
+
+	rig_lacks_vf(rig->rig);
+	rig->rig->fake.hides_vfs = false;
+	manager_rig_write_group(rig, "pair0",
+				"[Group]\nName=pair0\nGpu=18:00.0\nGpu=19:00.0\nWith=vf:" RIG_VF
+				"\n");
+	manager_rig_restart(rig);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	manager_look_at_health(rig->manager);
+	manager_rig_settle(rig);
+	assert_non_null(manager_gpu_health(rig->manager, &vf));
+}
+
 ON_A_READY_MANAGER(a_quarantined_group_says_why_and_is_not_assignable)
 {
 	Manager *m = rig->manager;

@@ -63,6 +63,9 @@ TEST(a_guest_finds_a_board_where_its_firmware_numbers_buses)
 		{ "virt", "virt-7.2", PORT("1", "0", "1", "0") BOARD("1"), "", "", "00/01.0/00.0" },
 		{ "a bridge past libvirt", Q35, PORT("1", "0", "1", "0") BOARD("1"),
 		  "pcie-root-port,id=x", "", "00/01.0/00.0" },
+		{ "a bridge of the network", Q35, PORT("1", "0", "1", "0") BOARD("1"),
+		  "bridge,id=n0,helper=/usr/lib/qemu/qemu-bridge-helper", "0000:01:00.0",
+		  "00/01.0/00.0" },
 		{ "another argument", Q35, PORT("1", "0", "1", "0") BOARD("1"), "-cpu",
 		  "0000:01:00.0", "00/01.0/00.0" },
 	};

@@ -453,6 +453,16 @@ TEST(a_name_is_all_the_text_inside_however_it_is_read)
 	assert_string_equal(domain_xml_name(skimmed), "vm42");
 }
 
+TEST(text_behind_a_broken_tag_is_refused_by_a_look_too)
+{
+	static const char text[] =
+		"<domain type='kvm'><name>vm42</name><uuid>" UUID "</uuid><broken <tag>text</";
+	_cleanup_(domain_xml_freep) DomainXml *skimmed = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(domain_xml_skim(text, &skimmed, &problem), PROBLEM);
+}
+
 TEST(use_takes_the_group_from_the_definition_where_there_is_one)
 {
 	_cleanup_free_ char *assigned = domain_fixture("q35-assigned");

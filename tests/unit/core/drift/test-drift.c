@@ -466,17 +466,19 @@ TEST(peer_access_that_its_assignment_has_is_mended_and_other_is_told)
 	static const struct {
 		PeerAccess wanted;
 		bool first, second;
-		const char *found;
+		const char *found, *driver;
 	} rows[] = {
-		{ PEER_ACCESS_OFF, false, false, "" },
-		{ PEER_ACCESS_OFF, true, false, "edited/none" },
-		{ PEER_ACCESS_ON, true, true, "" },
-		{ PEER_ACCESS_ON, true, false, "edited/define" },
-		{ PEER_ACCESS_UNSAFE, false, false, "edited/define edited/define" },
+		{ PEER_ACCESS_OFF, false, false, "", VFIO },
+		{ PEER_ACCESS_OFF, true, false, "edited/none", VFIO },
+		/* It hides nothing. */
+		{ PEER_ACCESS_OFF, true, false, "edited/none driver/bind", "nvidia" },
+		{ PEER_ACCESS_ON, true, true, "", VFIO },
+		{ PEER_ACCESS_ON, true, false, "edited/define", VFIO },
+		{ PEER_ACCESS_UNSAFE, false, false, "edited/define edited/define", VFIO },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		HostModel h = two_boards(VFIO, VFIO);
+		HostModel h = two_boards(VFIO, rows[i].driver);
 		DomainUse *use = ours(&h, "vm1", false, all);
 
 		use->hostdevs[0].clique = rows[i].first;

@@ -24,10 +24,10 @@
 #define CLIQUE                                                                                     \
 	"<qemu:commandline><qemu:arg value='-set'/><qemu:arg "                                     \
 	"value='device.ua-a.x-nv-gpudirect-clique=0'/></qemu:commandline>"
-#define OVERRIDE(alias)                                                                            \
+#define OVERRIDE(alias, value)                                                                     \
 	"<qemu:override><qemu:device alias='" alias "'><qemu:frontend><qemu:property "             \
-	"name='x-nv-gpudirect-clique' type='unsigned' value='0'/></qemu:frontend></qemu:device>"   \
-	"</qemu:override>"
+	"name='x-nv-gpudirect-clique' type='unsigned' value='" value                               \
+	"'/></qemu:frontend></qemu:device></qemu:override>"
 
 static DomainXml *domain(const char *inner, const char *devices)
 {
@@ -305,8 +305,10 @@ TEST(memory_and_placement_are_judged_by_the_host)
 		{ BASE RAM PLACED "<launchSecurity type='sev-snp'/>", "", 0,
 		  "warning:launch-security" },
 		{ BASE RAM PLACED "<launchSecurity/>", "", 0, "warning:launch-security" },
-		{ BASE RAM PLACED OVERRIDE("ua-a"), "", 0, "warning:gpudirect-clique" },
-		{ BASE RAM PLACED OVERRIDE("ua-gpupass-pair0-0"), "", 0, "" },
+		{ BASE RAM PLACED OVERRIDE("ua-a", "0"), "", 0, "warning:gpudirect-clique" },
+		{ BASE RAM PLACED OVERRIDE("ua-gpupass-pair0-0", "1"), "", 0,
+		  "warning:gpudirect-clique" },
+		{ BASE RAM PLACED OVERRIDE("ua-gpupass-pair0-0", "0"), "", 0, "" },
 		{ "<os><type arch='x86_64' machine='pc-i440fx-7.2'>hvm</type></os>" RAM PLACED, "",
 		  0, "warning:machine-type" },
 		/* Values that are not numbers count as absent. */

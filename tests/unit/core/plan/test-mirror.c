@@ -170,6 +170,12 @@ TEST(what_cannot_be_mirrored_is_refused)
 		MIRRORED(m->request.topology = TOPOLOGY_FLAT, m->request.live = true,
 			 model_record(m, "nvidia", NULL)->topology = TOPOLOGY_MIRROR,
 			 model_domain(m, "q35-eight-ports", "q35-eight-ports-live")));
+	REFUSED("the same where the guest has it", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		"running vm42 cannot get the host's topology",
+		"--live alone changes no topology that is assigned", "--config",
+		MIRRORED(m->request.topology = TOPOLOGY_FLAT, m->request.live = true,
+			 model_record(m, "nvidia", NULL)->topology = TOPOLOGY_MIRROR,
+			 model_domain(m, "q35-assigned", "q35-assigned")));
 	REFUSED("an old libvirt", GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		"its guest cannot have the host's topology",
 		"libvirt is 1.3.0, and pcie-expander-bus needs 1.3.4", "--topology=flat",
