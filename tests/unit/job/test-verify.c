@@ -51,32 +51,18 @@ static char *cause_of(const char *json)
 	return strdup(json_string_value(json_object_get(document, "cause")));
 }
 
-/* "pass none" of the member "workload"; "" where it is null. */
-static char *workload_of(const char *json)
+/* Two words of a member, such as "pass none" of "workload"; "" where it is null. */
+static char *words_of(const char *json, const char *member, const char *first, const char *second)
 {
 	_cleanup_json_ json_t *document = NULL;
-	const json_t *workload;
+	const json_t *object;
 
 	assert_int_equal(json_parse(json, strlen(json), &document, NULL), 0);
-	workload = json_object_get(document, "workload");
-	if (json_is_null(workload))
+	object = json_object_get(document, member);
+	if (json_is_null(object))
 		return strdup("");
-	return strf("%s %s", json_string_value(json_object_get(workload, "verdict")),
-		    json_string_value(json_object_get(workload, "cause")));
-}
-
-/* "unknown none": what it says of the member "topology"; "" where it is null. */
-static char *topology_of(const char *json)
-{
-	_cleanup_json_ json_t *document = NULL;
-	const json_t *topology;
-
-	assert_int_equal(json_parse(json, strlen(json), &document, NULL), 0);
-	topology = json_object_get(document, "topology");
-	if (json_is_null(topology))
-		return strdup("");
-	return strf("%s %s", json_string_value(json_object_get(topology, "state")),
-		    json_string_value(json_object_get(topology, "file")));
+	return strf("%s %s", json_string_value(json_object_get(object, first)),
+		    json_string_value(json_object_get(object, second)));
 }
 
 static void expect(Told *told, Verdict verdict, const char *cause)
@@ -146,13 +132,13 @@ ON_A_RIG(what_a_guest_sees_of_pcie_is_told_and_decides_nothing)
 	Told told;
 
 	verify(rig, "vm42", &told);
-	heard = topology_of(told.ended.result);
+	heard = words_of(told.ended.result, "topology", "state", "file");
 	assert_string_equal(heard, "unknown unknown");
 	expect(&told, VERDICT_VERIFIED, "none");
 	domain->guest_fails = GUEST_NO_AGENT;
 	domain->guest_nth = 0;
 	verify(rig, "vm42", &told);
-	unasked = topology_of(told.ended.result);
+	unasked = words_of(told.ended.result, "topology", "state", "file");
 	assert_string_equal(unasked, "");
 	expect(&told, VERDICT_UNKNOWN, "no-agent");
 }
@@ -375,7 +361,7 @@ ON_A_RIG(what_a_guest_shows_is_its_verdict_and_evidence)
 
 		domain->guest = rows[i].guest;
 		verify_with(rig, "vm42", rows[i].workload, &told);
-		workload = workload_of(told.ended.result);
+		workload = words_of(told.ended.result, "workload", "verdict", "cause");
 		assert_string_equal(workload, str_or_empty(rows[i].workload));
 		expect(&told, rows[i].verdict, rows[i].cause);
 		expect_shown(&known, rig, rows[i].shown);
@@ -463,27 +449,13 @@ ON_A_RIG(an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale)
 
 /* ---- peer access ---- */
 
-/* "proved none" of the member "peer_access"; "" where it is null. */
-static char *peers_of(const char *json)
-{
-	_cleanup_json_ json_t *document = NULL;
-	const json_t *peers;
-
-	assert_int_equal(json_parse(json, strlen(json), &document, NULL), 0);
-	peers = json_object_get(document, "peer_access");
-	if (json_is_null(peers))
-		return strdup("");
-	return strf("%s %s", json_string_value(json_object_get(peers, "verdict")),
-		    json_string_value(json_object_get(peers, "cause")));
-}
-
 static void expect_peers(Rig *rig, bool workload, const char *wanted)
 {
 	_cleanup_free_ char *is = NULL;
 	Told told;
 
 	verify_with(rig, "vm42", workload, &told);
-	is = peers_of(told.ended.result);
+	is = words_of(told.ended.result, "peer_access", "verdict", "cause");
 	if (strcmp(is, wanted) != 0)
 		fail_msg("%s: %s", is, told.ended.result);
 	told_clear(&told);
