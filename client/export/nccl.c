@@ -44,8 +44,8 @@ void export_sort_members(ExportGuest *guest)
 }
 
 /*
- * `end`: behind the attributes. A speed is written "16.0 GT/s PCIe": without ".0" NCCL knows not all
- * (kvDictPciGen in src/graph/topo.cc).
+ * `end`: behind the attributes. A speed is written "16.0 GT/s PCIe": without ".0" NCCL knows some
+ * only (kvDictPciGen in src/graph/topo.cc).
  */
 static void print_pci(FILE *to, size_t depth, const char *address, unsigned long long class_code,
 		      const PcieLink *link, const char *end)

@@ -50,7 +50,7 @@ static GuestBus *next_bridge(GuestBus buses[GUEST_BUSES], unsigned index, int af
 	return next;
 }
 
-/* What is below a bus whose number is known. Returns the last number that was given; `end`: full. */
+/* What is below a bus whose number is known. Returns the last number given; `end`: full. */
 static int number_below(GuestBus buses[GUEST_BUSES], unsigned index, int last, int end)
 {
 	int after = -1;

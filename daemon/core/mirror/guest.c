@@ -106,7 +106,7 @@ static int read_controllers(const DomainXml *xml, MirrorGuest *guest, Problem **
 	return r;
 }
 
-/* The only node of all memory; MIRROR_NONE: there is none. Other modes only prefer what they name. */
+/* The only node of all memory; MIRROR_NONE: none is. Other modes only prefer what they name. */
 static int only_node(const xmlNode *memory)
 {
 	const char *nodeset = xml_attribute(memory, "nodeset"),

@@ -46,8 +46,8 @@ static int add(Builder *b, MirrorRole role, int parent, Bdf host)
 }
 
 /*
- * Those that are so near to this one, below a port: PXB, then PIX, then itself. What is `alone` on a
- * root port needs no switch; each one of several has a downstream port of one.
+ * Those that are so near to this one, below a port: PXB, then PIX, then itself. What is `alone` on
+ * a root port needs no switch; each one of several has a downstream port of one.
  */
 static void add_near(Builder *b, size_t first, PcieDistance near, int port, bool alone)
 {

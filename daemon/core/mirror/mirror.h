@@ -42,8 +42,8 @@ typedef struct MirrorFacts {
 
 /*
  * 0 with *ret, or PROBLEM: the domain's machine type, or its guest, has no expanders; it has no
- * cell for a NUMA node; it has too few indices, bus numbers or slots; its own expanders' numbers are
- * not known; or the host's distances are not known, or are such that no tree has them. What it
+ * cell for a NUMA node; it has too few indices, bus numbers or slots; its own expanders' numbers
+ * are not known; or the host's distances are not known, or are such that no tree has them. What it
  * returns has the host's distances: they were compared.
  */
 int mirror_make(const MirrorFacts *facts, MirrorTree **ret, Problem **ret_problem);
