@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The daemon's objects, kept by its signals, and its methods. One connection is for one life of the
+ * daemon: when its name changes hands, a new one begins with nothing of the old.
+ */
+const cockpit = window.cockpit;
+const NAME = "org.gpupass1";
+const ROOT = "/org/gpupass1";
+const MANAGER = `${NAME}.Manager`;
+const BUS_ERROR = "org.freedesktop.DBus.Error.";
+const KINDS = { Group: "groups", Gpu: "gpus", Assignment: "assignments", Job: "jobs" };
+const JOB_ENDS = new Set(["done", "failed", "cancelled", "incomplete"]);
+
+/* ---- failures ---- */
+
+const VERSIONS = "gpupass and gpupassd are of different versions; install one version of both, then: " +
+	"systemctl restart gpupassd";
+const NOT_KNOWN = "not known; a job may be running";
+const UNCHANGED = "nothing was changed";
+
+/* Words of client/base/errors.c: names, what, state, remedy. */
+const BUS_ERRORS = [
+	[["ServiceUnknown", "NameHasNoOwner"], "gpupassd is not running", UNCHANGED,
+		"start it with: systemctl start gpupassd"],
+	[["Spawn.", "org.freedesktop.systemd1."], "gpupassd could not be started", UNCHANGED,
+		"see: systemctl status gpupassd"],
+	[["NoReply", "Timeout", "TimedOut"], "gpupassd did not answer", NOT_KNOWN,
+		"see: systemctl status gpupassd; then: gpupass jobs"],
+	[["Disconnected"], "the connection to the bus was lost", NOT_KNOWN, "look at it with: gpupass jobs"],
+	[["AccessDenied"], "only root and members of the group gpupass may use it: " +
+		"usermod -aG gpupass USER, then a new login"],
+	[["InteractiveAuthorizationRequired"], "not permitted without a password", UNCHANGED,
+		"turn on administrative access, at the top of Cockpit, and try again"],
+	[["AuthFailed"], "not permitted to use the bus", UNCHANGED, "run it as root"],
+	[["InvalidArgs"], "gpupassd refused the arguments", UNCHANGED],
+	[["LimitsExceeded"], "too many requests", UNCHANGED, "try again later"],
+	[["UnknownMethod", "UnknownInterface", "UnknownProperty"], "gpupassd cannot do this", UNCHANGED, VERSIONS],
+	[["UnknownObject"], "gpupassd does not have this object", UNCHANGED, VERSIONS],
+	[["InconsistentMessage"], "gpupassd sent an answer that cannot be read", "", VERSIONS],
+];
+
+/* Of the way between browser and bus. */
+const PROBLEMS = {
+	"access-denied": "AuthFailed", "authentication-failed": "AuthFailed",
+	"not-found": "ServiceUnknown", timeout: "NoReply",
+	disconnected: "Disconnected", terminated: "Disconnected", "no-session": "Disconnected",
+	"no-host": "Disconnected", "protocol-error": "InconsistentMessage",
+};
+
+const PART = /^(Cause|State|Remedy):\s*(.*)$/;
+
+export class Failure extends Error {
+	constructor(name, message) {
+		super(message);
+		this.name = name;
+		this.text = message;
+		this.what = this.cause = this.state = this.remedy = "";
+		/* plain: the sentence says it all, also to who does not know names of errors. */
+		this.plain = false;
+		let key = "what";
+
+		for (const line of message.split("\n")) {
+			const labelled = PART.exec(line);
+
+			if (labelled)
+				key = labelled[1].toLowerCase();
+			else if (!/^\s/.test(line))
+				key = "what";
+			const text = labelled ? labelled[2] : line.trim();
+
+			this[key] += (this[key] && text ? "\n" : "") + text;
+		}
+	}
+
+	static of(name, message = "") {
+		const row = BUS_ERRORS.find(([names]) => names.some(n => {
+			const full = n.startsWith("org.") ? n : BUS_ERROR + n;
+
+			return full.endsWith(".") ? name.startsWith(full) : name === full;
+		}));
+
+		/* A text of several lines comes from the daemon, and says more than the table. */
+		if (!row || message.includes("\n"))
+			return new Failure(name, message || "gpupassd gave no reason");
+		const [, what, state, remedy] = row;
+		const plain = !state && !remedy;
+		const failure = new Failure(name, [what, !plain && message && `Cause:  ${message}`,
+			state && `State:  ${state}`, remedy && `Remedy: ${remedy}`].filter(Boolean).join("\n"));
+
+		failure.plain = plain;
+		return failure;
+	}
+
+	/* What cockpit.js threw, or anything else. */
+	static from(error) {
+		if (error instanceof Failure)
+			return error;
+		const message = String(error?.message ?? error);
+
+		if (error?.problem)
+			return Failure.of(BUS_ERROR + (PROBLEMS[error.problem] || "Failed"), message);
+		return Failure.of(error?.name || `${BUS_ERROR}Failed`, message);
+	}
+}
+
+/* ---- the model ---- */
+
+export const model = { up: false, failure: null, manager: {}, epoch: 0,
+	groups: new Map(), gpus: new Map(), assignments: new Map(), jobs: new Map() };
+
+const watchers = new Set();
+let told = true, pressed = 0;
+
+function tellAll() {
+	if (told || pressed)
+		return;
+	told = true;
+	for (const fn of [...watchers])
+		if (watchers.has(fn))
+			fn(model);
+}
+
+function changed() {
+	if (told)
+		setTimeout(tellAll);
+	told = false;
+}
+
+/* A button that is replaced between press and release is not clicked. */
+function released() {
+	clearTimeout(pressed);
+	pressed = 0;
+	setTimeout(tellAll);
+}
+
+document.addEventListener("pointerdown", () => {
+	clearTimeout(pressed);
+	pressed = setTimeout(released, 1000);
+}, true);
+for (const event of ["pointerup", "pointercancel"])
+	document.addEventListener(event, released, true);
+
+export function watch(fn) {
+	watchers.add(fn);
+	fn(model);
+	return () => watchers.delete(fn);
+}
+
+/* Of a condition on the model: when it holds. Rejects when the daemon is gone. */
+function until(condition) {
+	const { epoch } = model;
+
+	return new Promise((resolve, reject) => {
+		const look = () => {
+			const found = model.epoch === epoch && model.up && condition();
+
+			if (!found && model.epoch === epoch && model.up)
+				return;
+			watchers.delete(look);
+			if (found)
+				resolve(found);
+			else
+				reject(gone());
+		};
+
+		watchers.add(look);
+		look();
+	});
+}
+
+function gone() {
+	return Failure.of(`${BUS_ERROR}NoReply`, "gpupassd ended, or was started anew");
+}
+
+/* A variant is {t, v}, at any depth. */
+function plain(value) {
+	if (Array.isArray(value))
+		return value.map(plain);
+	if (value === null || typeof value !== "object")
+		return value;
+	const keys = Object.keys(value);
+
+	if (keys.length === 2 && typeof value.t === "string" && "v" in value)
+		return plain(value.v);
+	return Object.fromEntries(keys.map(key => [key, plain(value[key])]));
+}
+
+function setProperties(path, name, properties) {
+	const kind = KINDS[name.slice(NAME.length + 1)];
+	const values = plain(properties);
+
+	if (name === MANAGER)
+		model.manager = { ...model.manager, ...values };
+	else if (kind)
+		model[kind].set(path, { ...model[kind].get(path), ...values, path });
+}
+
+function addObject(path, interfaces) {
+	for (const [name, properties] of Object.entries(interfaces))
+		setProperties(path, name, properties);
+}
+
+const SIGNALS = {
+	InterfacesAdded: (path, [object, interfaces]) => addObject(object, interfaces),
+	InterfacesRemoved: (path, [object, interfaces]) => {
+		for (const name of interfaces)
+			model[KINDS[name.slice(NAME.length + 1)]]?.delete(object);
+	},
+	PropertiesChanged: (path, [name, properties]) => {
+		const kind = KINDS[name.slice(NAME.length + 1)];
+
+		/* One that the bus brings late must not make half an object. */
+		if (name === MANAGER || model[kind]?.has(path))
+			setProperties(path, name, properties);
+	},
+};
+
+function forget() {
+	model.up = false;
+	model.manager = {};
+	for (const kind of Object.values(KINDS))
+		model[kind] = new Map();
+}
+
+/* ---- the connection ---- */
+
+let link = null;
+
+/* `failure` is why there is none now; null: it is not known yet. */
+function unlink(failure) {
+	const { channel } = link || {};
+
+	link = null;
+	model.epoch++;
+	forget();
+	model.failure = failure;
+	changed();
+	channel?.close();
+}
+
+function open() {
+	unlink(null);
+	const channel = cockpit.dbus(NAME, { bus: "system", superuser: "try" });
+	const mine = link = { channel };
+	let early = [];
+	const take = (path, name, member, args) => {
+		if (link !== mine)
+			return;
+		if (early) {
+			early.push([path, name, member, args]);
+			return;
+		}
+		SIGNALS[member]?.(path, args);
+		changed();
+	};
+
+	channel.addEventListener("close", (event, { problem, message }) => {
+		if (link === mine)
+			unlink(Failure.from({ problem: problem || "disconnected", message }));
+	});
+	channel.subscribe({ path_namespace: ROOT }, take);
+	channel.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", [], { type: "" }).then(([objects]) => {
+		if (link !== mine)
+			return;
+		const before = early;
+
+		early = null;
+		for (const [path, interfaces] of Object.entries(objects))
+			addObject(path, interfaces);
+		for (const signal of before)
+			take(...signal);
+		model.up = true;
+		model.failure = null;
+		changed();
+	}, error => {
+		if (link === mine)
+			unlink(Failure.from(error));
+	});
+}
+
+function vanished() {
+	const working = [...model.jobs.values()].some(job => !JOB_ENDS.has(job.State));
+
+	return new Failure(`${BUS_ERROR}NameHasNoOwner`, ["gpupassd is not running",
+		working && `State: ${NOT_KNOWN}`, "Remedy: start it with: systemctl start gpupassd"]
+		.filter(Boolean).join("\n"));
+}
+
+let registry = null;
+
+/* The bus itself tells when the daemon comes and goes, also to who may not call it. */
+export function connect() {
+	registry?.close();
+	const mine = registry = cockpit.dbus("org.freedesktop.DBus", { bus: "system" });
+
+	mine.subscribe({ path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
+		member: "NameOwnerChanged", arg0: NAME }, (path, name, member, [, , owner]) => {
+		if (registry !== mine)
+			return;
+		if (owner)
+			open();
+		else
+			unlink(vanished());
+	});
+	mine.addEventListener("close", (event, { problem, message }) => {
+		if (registry === mine) {
+			registry = null;
+			unlink(Failure.from({ problem: problem || "disconnected", message }));
+		}
+	});
+	open();
+}
+
+/* ---- methods ---- */
+
+const ARGUMENT = { string: "s", number: "u", object: "as" };
+const OPTION = { string: "s", number: "t", boolean: "b" };
+
+export async function call(member, args = [], options = {}, { ask = false } = {}) {
+	const mine = link;
+
+	if (!mine)
+		throw model.failure || gone();
+	const dictionary = {};
+
+	for (const [key, value] of Object.entries(options))
+		if (value !== undefined && value !== null)
+			dictionary[key] = cockpit.variant(OPTION[typeof value], value);
+	const how = { type: args.map(arg => ARGUMENT[typeof arg]).join("") + "a{sv}" };
+
+	if (ask)
+		how.flags = "i";
+	try {
+		const [first] = await mine.channel.call(ROOT, MANAGER, member, [...args, dictionary], how);
+
+		if (link !== mine)
+			throw gone();
+		return plain(first);
+	} catch (error) {
+		throw link === mine ? Failure.from(error) : gone();
+	}
+}
+
+export async function begin(member, args = [], options = {}) {
+	const path = await call(member, args, options, { ask: true });
+
+	await until(() => model.jobs.get(path));
+	return path;
+}
+
+export function endedJob(job) {
+	return JOB_ENDS.has(job.State);
+}
+
+export function ended(path) {
+	return until(() => {
+		const job = model.jobs.get(path);
+
+		return job && endedJob(job) && job;
+	});
+}
+
+export async function allowed(verbs, domain = "", group = "", options = {}) {
+	try {
+		return await call("Allowed", [verbs, domain, group], options);
+	} catch (failure) {
+		if (failure.name !== `${BUS_ERROR}UnknownMethod`)
+			throw failure;
+		return Object.fromEntries(verbs.map(verb => [verb, "password"]));
+	}
+}
+
+export const bus = { model, connect, watch, call, begin, allowed, ended };

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Elements, never markup: whatever a guest or a file calls itself stays text. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/* Attributes that people see or hear. Others, such as a value, stay as they are, byte for byte. */
+const SHOWN = new Set(["title", "aria-label", "aria-description", "alt", "label", "placeholder"]);
+/* What would make code or styles of a text. */
+const NEVER = /^(style|srcdoc|on.*)$/i;
+
+/* As daemon/util/printable.c writes it: the page and the client show one name alike. */
+const HIDDEN = /[\u2800\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
+const NO_BASE = /[\p{Z}\p{P}]/u;
+const MARK = /\p{M}/u;
+
+function escaped(c) {
+	if (c === "\n" || c === "\t")
+		return c === "\n" ? "\\n" : "\\t";
+	const hex = c.codePointAt(0).toString(16);
+	return hex.length <= 2 ? "\\x" + hex.padStart(2, "0")
+		: hex.length <= 4 ? "\\u" + hex.padStart(4, "0") : "\\U" + hex.padStart(8, "0");
+}
+
+export function printable(text) {
+	let before = "", out = "";
+
+	for (const c of String(text)) {
+		const plain = (c >= " " && c <= "~") ||
+			(MARK.test(c) ? before !== "" && !NO_BASE.test(before) : !HIDDEN.test(c));
+
+		out += plain ? c : escaped(c);
+		before = plain ? c : "";
+	}
+	return out;
+}
+
+/* The same of each line: an array of strings. */
+export function lines(text) {
+	return String(text).split("\n").map(printable);
+}
+
+function append(parent, children) {
+	for (const child of children.flat(Infinity))
+		if (child instanceof Node)
+			parent.append(child);
+		else if (child !== null && child !== undefined && child !== false && child !== true)
+			parent.append(document.createTextNode(printable(child)));
+}
+
+function fill(element, props, children) {
+	for (const [name, value] of Object.entries(props || {})) {
+		if (value === null || value === undefined || value === false)
+			continue;
+		if (name.startsWith("on") && typeof value === "function")
+			element.addEventListener(name.slice(2), value);
+		else if (NEVER.test(name))
+			throw new TypeError(`${name} is not for a page made of elements`);
+		else
+			element.setAttribute(name, value === true ? "" : SHOWN.has(name) ? printable(value) : value);
+	}
+	append(element, children);
+	return element;
+}
+
+export function h(tag, props, ...children) {
+	return fill(document.createElement(tag), props, children);
+}
+
+export function s(tag, props, ...children) {
+	return fill(document.createElementNS(SVG, tag), props, children);
+}
+
+/* ---- replacing what is shown ---- */
+
+function byKey(root, key, tag = "") {
+	return root.querySelector(`${tag}[data-key="${CSS.escape(key)}"]`);
+}
+
+/* Where the focus is, by the keys of the element and of what is around it. */
+function keysOf(element) {
+	const keys = [];
+
+	for (let at = element; at; at = at.parentElement?.closest("[data-key]"))
+		if (at.dataset.key)
+			keys.unshift(at.dataset.key);
+	return keys;
+}
+
+function find(root, keys) {
+	let at = root;
+
+	for (const key of keys)
+		at = byKey(at, key) || at;
+	return at !== root && at.dataset.key === keys.at(-1) ? at : null;
+}
+
+export function become(place, ...children) {
+	const active = place.contains(document.activeElement) && document.activeElement !== place
+		? document.activeElement : null;
+	const keys = active ? keysOf(active).filter(key => byKey(place, key)) : [];
+	const details = [...place.querySelectorAll("details[data-key]")].map(d => [d.dataset.key, d.open]);
+
+	place.replaceChildren();
+	append(place, children);
+	for (const [key, open] of details) {
+		const now = byKey(place, key, "details");
+
+		if (now)
+			now.open = open;
+	}
+	/* Without a key it falls to the place, if that can have it, and not to the top of the page. */
+	if (active && !place.contains(document.activeElement))
+		((active.dataset.key && find(place, keys)) || place).focus({ preventScroll: true });
+}
+
+/* ---- parts of pages ---- */
+
+export function badge(kind, text, title) {
+	return h("span", { class: `badge ${kind}`, title }, text);
+}
+
+export function busy(text) {
+	return h("p", { class: "busy-line", role: "status" }, h("span", { class: "spinner", "aria-hidden": "true" }), text);
+}
+
+/* Without https the browser has no clipboard for us, but still obeys a selection. */
+async function copy(text, button) {
+	try {
+		await navigator.clipboard.writeText(text);
+	} catch {
+		const area = h("textarea", { class: "offscreen", "aria-hidden": "true" });
+
+		area.value = text;
+		button.after(area);
+		area.select();
+		document.execCommand("copy");
+		area.remove();
+		button.focus();
+	}
+}
+
+export function copyButton(text, label = "Copy") {
+	const shown = lines(text).join("\n");
+	const word = h("span", { "aria-live": "polite" }, label);
+
+	return h("button", { type: "button", class: "small copy", title: `Copy: ${lines(text).join(" ")}`,
+		"data-key": `copy ${shown}`,
+		onclick: async event => {
+			await copy(shown, event.currentTarget);
+			word.textContent = "Copied";
+			setTimeout(() => { word.textContent = label; }, 2000);
+		} }, word);
+}
+
+function part(label, text, more) {
+	return text && h("div", { class: "part" }, h("dt", {}, label),
+		h("dd", {}, lines(text).map(line => h("div", {}, line)), more));
+}
+
+export function problem(failure) {
+	return h("div", { class: "problem", role: "alert" },
+		h("div", { class: "what" }, lines(failure.what).map(line => h("div", {}, line))),
+		h("dl", {}, part("Cause", failure.cause), part("State", failure.state),
+			part("Remedy", failure.remedy, failure.remedy && copyButton(failure.remedy)),
+			!failure.plain && part("Error", failure.name)));
+}
+
+/* Stays at the top of the page until somebody dismisses it. kind as of a badge. */
+export function notice(kind, ...children) {
+	const element = h("div", { class: `notice ${kind}`, role: kind === "bad" ? "alert" : "status" },
+		h("div", { class: "said" }, ...children),
+		h("button", { type: "button", class: "small plain", "aria-label": "Dismiss",
+			onclick: () => element.remove() }, "✕"));
+
+	document.getElementById("notices").append(element);
+	return element;
+}
+
+export function dialog(title, { wide = false } = {}) {
+	const opener = document.activeElement, keys = opener ? keysOf(opener) : [];
+	const heading = h("h2", { id: `dialog-${crypto.getRandomValues(new Uint32Array(1))[0]}` }, title);
+	const d = { body: h("div", { class: "body" }), foot: h("div", { class: "foot" }), onclose: null };
+	const element = h("dialog", { class: wide && "wide", "aria-labelledby": heading.id,
+		onclose: () => {
+			element.remove();
+			(opener?.isConnected ? opener : keys.length && find(document, keys))?.focus?.();
+			d.onclose?.();
+		} },
+	h("header", {}, heading,
+		h("button", { type: "button", class: "plain", "aria-label": "Close", onclick: () => d.close() }, "✕")),
+	d.body, d.foot);
+
+	d.element = element;
+	d.close = () => element.close();
+	document.body.append(element);
+	element.showModal();
+	return d;
+}
+
+/* ---- texts ---- */
+
+export function duration(usec) {
+	const ms = Math.floor(usec / 1000), secs = Math.floor(usec / 1e6);
+
+	return secs < 1 ? `${ms} ms`
+		: secs < 100 ? `${secs}.${String(Math.floor(usec % 1e6 / 1e4)).padStart(2, "0")} s`
+			: `${Math.floor(secs / 60)} min ${secs % 60} s`;
+}
+
+/* 2026-01-31 14:02:11, as the client writes it; in the browser's time zone. */
+export function time(usec) {
+	const at = new Date(usec / 1000), two = n => String(n).padStart(2, "0");
+
+	return usec === 0 ? "-" : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ` +
+		`${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+import { bus } from "./bus.js";
+import { become, busy, h, notice, problem } from "./draw.js";
+
+const TABS = ["overview", "doctor", "history"];
+const $ = id => document.getElementById(id);
+
+/* ---- light or dark, as the user set it in Cockpit; each frame follows by itself ---- */
+
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+
+function dress(style) {
+	style ||= localStorage.getItem("shell:style") || "auto";
+	document.documentElement.classList.toggle("pf-theme-dark",
+		style === "dark" || (style === "auto" && dark.matches));
+}
+
+dress();
+dark.addEventListener("change", () => dress());
+window.addEventListener("storage", event => event.key === "shell:style" && dress());
+window.addEventListener("cockpit-style", event => dress(event.detail.style));
+
+/* ---- tabs ---- */
+
+const opened = new Set();
+
+async function start(name) {
+	opened.add(name);
+	try {
+		const page = await import(`./${name}.js`);
+
+		page.start($(name));
+	} catch (error) {
+		opened.delete(name);
+		console.error(error);
+		become($(name), h("p", { class: "empty" }, `This part could not be loaded: ${error.message}`));
+	}
+}
+
+function current() {
+	const name = window.location.hash.replace(/^#\/?/, "");
+
+	return TABS.includes(name) ? name : TABS[0];
+}
+
+function show() {
+	const name = current();
+
+	for (const tab of TABS) {
+		$(`tab-${tab}`).setAttribute("aria-selected", String(tab === name));
+		$(`tab-${tab}`).tabIndex = tab === name ? 0 : -1;
+		$(tab).hidden = tab !== name || !bus.model.up;
+	}
+	if (bus.model.up && !opened.has(name))
+		start(name);
+}
+
+for (const [i, name] of TABS.entries()) {
+	$(`tab-${name}`).addEventListener("click", () => { window.location.hash = name; });
+	$(`tab-${name}`).addEventListener("keydown", event => {
+		const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: TABS.length - 1 }[event.key];
+
+		if (to === undefined)
+			return;
+		event.preventDefault();
+		const next = TABS.at(to % TABS.length);
+
+		window.location.hash = next;
+		$(`tab-${next}`).focus();
+	});
+}
+window.addEventListener("hashchange", show);
+
+/* ---- the connection ---- */
+
+let shown = null, notes = "undefined";
+
+function connection(model) {
+	const { up, failure, manager } = model;
+
+	if (!up && shown !== (failure || "busy")) {
+		shown = failure || "busy";
+		become($("connection"), failure
+			? [problem(failure), h("button", { type: "button", "data-key": "again", onclick: bus.connect }, "Try again"),
+				h("p", { class: "hint" }, "This page comes back by itself when gpupassd does.")]
+			: busy("Connecting to gpupassd …"));
+	}
+	if (up && shown) {
+		shown = null;
+		become($("connection"));
+	}
+	become($("daemon"), up && [`gpupassd ${manager.Version || ""}`,
+		manager.DomainsFrom === "libvirt" && !manager.LibvirtConnected &&
+			h("span", { class: "badge bad", title: "Nothing can be assigned or released." }, "libvirt is not connected")]);
+	if (String(manager.Notes) !== notes) {
+		notes = String(manager.Notes);
+		become($("notes"), manager.Notes?.map(note => h("p", {}, h("strong", {}, "Note: "), note)));
+	}
+	show();
+}
+
+bus.watch(connection);
+/* It loads this page again when the user turns administrative access on or off. */
+window.cockpit.permission({ admin: true });
+window.addEventListener("unhandledrejection", event => {
+	event.preventDefault();
+	console.error(event.reason);
+	notice("bad", event.reason?.what ? problem(event.reason) : String(event.reason));
+});
+bus.connect();
