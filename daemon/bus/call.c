@@ -170,15 +170,15 @@ int call_make_request(Call *call, Operation operation)
 		.timeout_usec = o->timeout_usec,
 		.caller = caller->identity,
 	};
-	/* The first name is what it is about: a domain, where the second one is a group. */
-	if (operation == OPERATION_RELEASE)
+	if (call->names[1])
+		request->group = (char *)named(call->names[1]);
+	/* The first name is what it is about: a domain, where a second one is a group. */
+	if (operation == OPERATION_RELEASE && !request->group)
 		subject = &request->target;
-	else if (operation == OPERATION_VERIFY || call->names[1])
+	else if (operation == OPERATION_RELEASE || operation == OPERATION_VERIFY || call->names[1])
 		subject = &request->domain;
 	if (call->names[0])
 		*subject = (char *)named(call->names[0]);
-	if (call->names[1])
-		request->group = (char *)named(call->names[1]);
 	if (operation != OPERATION_ASSIGN && (o->topology || o->peer_access))
 		return call_invalid(call, "only an assign takes a topology or peer access",
 				    "leave out topology and peer-access");

@@ -100,14 +100,33 @@ static int lookup_begin(const Call *call, const char *word)
 
 /* ---- what a call is about ---- */
 
+/*
+ * The picture has the domain of a group that is released, so the caller's words for it do not
+ * matter. With a domain it is this one only if the word is its UUID.
+ */
+static bool find_in_picture(const Face *f, const JobRequest *request, Subject *ret)
+{
+	const char *name = request->target ? request->target : request->group;
+	const Group *group = NULL;
+
+	if (request->plan.operation == OPERATION_RELEASE && name)
+		group = manager_find_group(f->manager, name);
+	if (!group || (request->domain && !str_equal(request->domain, group->domain_uuid)))
+		return false;
+	*ret = (Subject){
+		.group = xstrdup(group->name),
+		.domain_name = xstrdup(group->domain_name),
+		.domain_uuid = xstrdup(group->domain_uuid),
+	};
+	return true;
+}
+
 /* 1: *ret is filled in. 0: we are asking libvirt first. */
 static int find(const Call *call, Subject *ret)
 {
 	const JobRequest *request = &call->request;
-	const char *word = request->domain ? request->domain : request->target;
 	Face *f = call->face;
 	_cleanup_(lookup_freep) Lookup *lookup = NULL;
-	const Group *group = NULL;
 	const char *uuid = NULL;
 
 	if (polkit_granted(f->polkit, call->message, &uuid)) {
@@ -120,17 +139,9 @@ static int find(const Call *call, Subject *ret)
 		lookup->found = (Subject){ 0 };
 		return 1;
 	}
-	if (request->target)
-		group = manager_find_group(f->manager, word);
-	if (!group)
-		return lookup_begin(call, word);
-	/* The picture has the group's domain, so the caller's words do not matter here. */
-	*ret = (Subject){
-		.group = xstrdup(group->name),
-		.domain_name = xstrdup(group->domain_name),
-		.domain_uuid = xstrdup(group->domain_uuid),
-	};
-	return 1;
+	if (find_in_picture(f, request, ret))
+		return 1;
+	return lookup_begin(call, request->domain ? request->domain : request->target);
 }
 
 /* For callers that polkit is not asked about, nothing is looked up and the domain is not fixed. */

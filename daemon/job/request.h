@@ -7,10 +7,13 @@
 
 typedef struct JobRequest {
 	PlanRequest plan; /* all but now_usec */
-	/* assign, verify, bind for a machine: a person's word for the domain; NULL otherwise */
+	/*
+	 * assign, verify, release of one of its groups, bind for a machine: a person's word for the
+	 * domain; NULL otherwise
+	 */
 	char *domain;
-	char *group;		/* name, for all but release; NULL: policy chooses (assign only) */
-	char *target;		/* release: a group's name, or a domain */
+	char *group;		/* name; NULL: policy chooses (assign), or what the domain has */
+	char *target;		/* release without domain and group: a group's name, or a domain */
 	char *model;		/* assign without a group: take only this board; NULL: any */
 	uint64_t timeout_usec;	/* for each device step, or a verification; 0: the default */
 	bool mmio;		/* probe: link registers, too */

@@ -304,12 +304,38 @@ static int release_of_domain(Prepared *p, Problem **ret_problem)
 	return p->group ? 0 : no_group(p, p->domain, ret_problem);
 }
 
+/* libvirt may no longer have the domain that the group's record names by this UUID. */
+static int release_of_both(const JobPlace *place, const JobRequest *request, Prepared *p,
+			   Problem **ret_problem)
+{
+	const char *its;
+	int r;
+
+	p->group = find_group(p, request->group);
+	if (!p->group)
+		return no_such_group(p, request->group, ret_problem);
+	its = p->group->domain_uuid;
+	if (str_equal(its, request->domain)) {
+		r = check_permitted(request, request->domain, its, ret_problem);
+		return r != 0 ? r : get_recorded_domain(place, p, ret_problem);
+	}
+	r = select_domain(place, request, request->domain, p->uses, &p->domain, ret_problem);
+	if (r != 0 || str_equal(its, p->domain->uuid))
+		return r;
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
+		.reason = strf("%s does not have group %s", p->domain->name, p->group->name),
+		.remedy = xstrdup("see which domain has which group: gpupass list"));
+}
+
 static int select_for_release(const JobPlace *place, const JobRequest *request, Prepared *p,
 			      Problem **ret_problem)
 {
 	_cleanup_(domain_id_clear) DomainId id = { 0 };
 	int r;
 
+	if (request->domain)
+		return release_of_both(place, request, p, ret_problem);
 	p->group = find_group(p, request->target);
 	/* A record that libvirt's time has left can be released by the group's name. */
 	r = p->group ? 0 : refuse_without_libvirt(place, ret_problem);

@@ -86,7 +86,7 @@ MANAGER_METHOD("Forget", FORGET, "s", ARG(name), "", "", MUST, MANAGE, 0)
  * Returns what an operation would do, as JSON (see *PLAN*), or the error it would end with. Changes
  * nothing. For a caller who is not root it opens no GPU and wakes none: warnings say what was not
  * checked. For assign, an empty _group_ lets the daemon choose. For release, _domain_ is the
- * target, a domain or a group. For bind, unbind and reconcile, _domain_ is empty.
+ * target, and _group_ the option of *Release*. For bind, unbind and reconcile, _domain_ is empty.
  */
 MANAGER_METHOD("Plan", PLAN, "ss", ARG(domain) ARG(group), "s", ARG(plan), MAY, READ,
 	       TAKES(OPERATION) | TAKES(LIVE) | TAKES(CONFIG) | TAKES(MODEL) | TAKES(KEEP_VFIO) |
@@ -106,10 +106,11 @@ MANAGER_METHOD("Assign", ASSIGN, "ss", ARG(domain) ARG(group), "o", ARG(job), MU
 /*
  * Takes a group out of its domain and gives its functions back to the drivers they were on. The
  * target is a group's name, or a domain's UUID or name. InvalidArgument: it is the name of a group
- * and also of a domain without this group, or the domain has several.
+ * and also of a domain without this group, or the domain has several. With the option _group_ the
+ * target is a domain; NotAssigned: it does not have that group.
  */
 MANAGER_METHOD("Release", RELEASE, "s", ARG(target), "o", ARG(job), MUST, RELEASE,
-	       TAKES(KEEP_VFIO) | TAKES(TIMEOUT))
+	       TAKES(GROUP) | TAKES(KEEP_VFIO) | TAKES(TIMEOUT))
 /* Binds all functions of the group to vfio-pci. No domain is changed. */
 MANAGER_METHOD("Bind", BIND, "s", ARG(group), "o", ARG(job), MUST, BIND,
 	       TAKES(DOMAIN) | TAKES(PERSIST) | TAKES(RESET) | TAKES(TIMEOUT) |

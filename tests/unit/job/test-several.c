@@ -60,6 +60,46 @@ ON_A_RIG(a_release_of_the_domain_asks_which_group_is_meant)
 		  "vm42 has several groups: pair0, pair1");
 }
 
+#define VM77 "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f7777"
+#define RELEASE_OF(of_domain, of_group, ...)                                                       \
+	job_request(OPERATION_RELEASE, .domain = (char *)(of_domain), .group = (char *)(of_group), \
+		    ##__VA_ARGS__)
+
+ON_A_RIG(a_release_of_one_of_the_domains_groups_takes_that_one)
+{
+	rig_assigned(rig);
+	rig_must(rig, &SECOND);
+	rig_must(rig, &RELEASE_OF("vm42", "pair0"));
+	expect_recorded(rig, "pair1");
+	rig_must(rig, &RELEASE_OF(VM42, "pair1"));
+	expect_recorded(rig, "");
+}
+
+/* Nor does it take it from another domain which has it by now. */
+ON_A_RIG(a_release_takes_no_group_that_the_domain_does_not_have)
+{
+	rig_assigned(rig);
+	fake_add_domain(&rig->fake, "vm77", "q35", NULL);
+	rig_must(rig, &assign_request(VM77, "pair1"));
+	for (size_t i = 0; i < 2; i++) {
+		const char *word = i == 0 ? "vm77" : VM77;
+
+		rig_fails(rig, &RELEASE_OF(word, "pair0"), GPUPASS_ERROR_NOT_ASSIGNED,
+			  "vm77 does not have group pair0");
+		rig_fails(rig, &RELEASE_OF("vm42", "pair1"), GPUPASS_ERROR_NOT_ASSIGNED,
+			  "vm42 does not have group pair1");
+	}
+	rig_fails(rig, &RELEASE_OF("vm42", "pair7"), GPUPASS_ERROR_NO_SUCH_GROUP, "pair7");
+	rig_fails(rig, &RELEASE_OF("pair0", "pair0"), GPUPASS_ERROR_NO_SUCH_DOMAIN, "pair0");
+	rig_fails(rig, &RELEASE_OF(VM42, "pair0", .permitted = true, .permitted_uuid = (char *)VM77),
+		  GPUPASS_ERROR_STALE_PLAN, "is not the domain that was permitted");
+	expect_recorded(rig, "pair0 pair1");
+	/* One that libvirt no longer has still gives back what its record says. */
+	fake_undefine(&rig->fake, "vm77");
+	rig_must(rig, &RELEASE_OF(VM77, "pair1"));
+	expect_recorded(rig, "pair0");
+}
+
 /* fault 61: whatever fails of the second, and when: the first stays whole. */
 TEST(a_second_that_fails_leaves_the_first_as_it_was)
 {
