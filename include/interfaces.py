@@ -31,7 +31,7 @@ class Row:
 
 def pairs(signature, names):
     """[(type, name)] of the arguments of a method or signal."""
-    types, names = re.findall(r"a*(?:\{..\}|\w)", signature), re.findall(r"ARG\((\w+)\)", names)
+    types, names = re.findall(r"a*(?:\{..\}|\(\w+\)|\w)", signature), re.findall(r"ARG\((\w+)\)", names)
     assert len(types) == len(names), names
     return list(zip(types, names))
 

@@ -168,6 +168,47 @@ static int get_topology(Call *call)
 	return sd_bus_reply_method_return(call->message, "s", json);
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	const DomainUse *const *x = a, *const *y = b;
+
+	return strverscmp((*x)->name, (*y)->name);
+}
+
+static int append_domains(sd_bus_message *reply, const DomainUses *uses)
+{
+	_cleanup_free_ const DomainUse **sorted = xcalloc(uses->n_items + 1, sizeof(*sorted));
+	int r = sd_bus_message_open_container(reply, 'a', "(ssb)");
+
+	for (size_t i = 0; i < uses->n_items; i++)
+		sorted[i] = &uses->items[i];
+	qsort(sorted, uses->n_items, sizeof(*sorted), compare_names);
+	for (size_t i = 0; r >= 0 && i < uses->n_items; i++)
+		r = sd_bus_message_append(reply, "(ssb)", sorted[i]->name, sorted[i]->uuid,
+					  sorted[i]->active);
+	return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int get_domains(Call *call)
+{
+	_cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+	_cleanup_(pending_freep) Pending *pending = TAKE_PTR(call->pending);
+	const Manager *m = call->face->manager;
+	const DomainUses *uses = manager_uses(m);
+	int r;
+
+	if (!uses)
+		return sd_bus_error_setf(call->error,
+					 problem_dbus_name(GPUPASS_ERROR_LIBVIRT_UNAVAILABLE),
+					 "%s, so which domains there are is not known\n"
+					 "State:  nothing was changed\nRemedy: see: gpupass status",
+					 domain_source_silence(manager_domain_source(m)));
+	r = sd_bus_message_new_method_return(pending->call, &reply);
+	if (r >= 0)
+		r = append_domains(reply, uses);
+	return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
 /* What was counted since the start: numbers without names of callers or domains, open to all. */
 static int get_metrics(Call *call)
 {
@@ -402,6 +443,7 @@ static const struct {
 	[METHOD_GET_EVIDENCE] = { NULL, get_evidence, KIND_OPEN, 0 },
 	[METHOD_RESCAN] = { NULL, rescan, KIND_LATE, 0 },
 	[METHOD_GET_TOPOLOGY] = { NULL, get_topology, KIND_OPEN, 0 },
+	[METHOD_GET_DOMAINS] = { NULL, get_domains, KIND_LATE, 0 },
 	[METHOD_GET_AUDIT] = { check_audit, get_audit, KIND_LATE, 0 },
 	[METHOD_GET_HOLDERS] = { NULL, get_holders, KIND_LATE, 0 },
 	[METHOD_GET_METRICS] = { NULL, get_metrics, KIND_OPEN, 0 },

@@ -183,6 +183,11 @@ MANAGER_METHOD("Rescan", RESCAN, "", "", "", "", MAY, MANAGE, 0)
 /* Returns the model of the host at one moment: see *DOCUMENTS*. */
 MANAGER_METHOD("GetTopology", GET_TOPOLOGY, "", "", "s", ARG(topology), MAY, OPEN, 0)
 /*
+ * Returns name and UUID of each domain, in natural order of names, and whether it runs, as they
+ * were last read. LibvirtUnavailable: they are not known.
+ */
+MANAGER_METHOD("GetDomains", GET_DOMAINS, "", "", "a(ssb)", ARG(domains), MAY, READ, 0)
+/*
  * Returns records of the audit trail, oldest first: see *AUDIT*. Of many records it returns some
  * hundreds; call it again with _after_.
  */
