@@ -95,11 +95,10 @@ export class Failure extends Error {
 	static from(error) {
 		if (error instanceof Failure)
 			return error;
-		const message = String(error?.message ?? error);
-
 		if (error?.problem)
-			return Failure.of(BUS_ERROR + (PROBLEMS[error.problem] || "Failed"), message);
-		return Failure.of(error?.name || `${BUS_ERROR}Failed`, message);
+			return Failure.of(BUS_ERROR + (PROBLEMS[error.problem] || "Failed"),
+				error.message || cockpit.message(error));
+		return Failure.of(error?.name || `${BUS_ERROR}Failed`, String(error?.message ?? error));
 	}
 }
 
@@ -259,12 +258,17 @@ function open() {
 			unlink(Failure.from({ problem: problem || "disconnected", message }));
 	});
 	channel.subscribe({ path_namespace: ROOT }, take);
-	channel.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", [], { type: "" }).then(([objects]) => {
+	/* The root object is not among those that it manages. */
+	Promise.all([
+		channel.call(ROOT, "org.freedesktop.DBus.Properties", "GetAll", [MANAGER], { type: "s" }),
+		channel.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", [], { type: "" }),
+	]).then(([[manager], [objects]]) => {
 		if (link !== mine)
 			return;
 		const before = early;
 
 		early = null;
+		setProperties(ROOT, MANAGER, manager);
 		for (const [path, interfaces] of Object.entries(objects))
 			addObject(path, interfaces);
 		for (const signal of before)
