@@ -320,7 +320,7 @@ export function connect() {
 const ARGUMENT = { string: "s", number: "u", object: "as" };
 const OPTION = { string: "s", number: "t", boolean: "b" };
 
-export async function call(member, args = [], options = {}, { ask = false } = {}) {
+export async function call(member, args = [], options = {}, { ask = false, all = false } = {}) {
 	const mine = link;
 
 	if (!mine)
@@ -335,11 +335,11 @@ export async function call(member, args = [], options = {}, { ask = false } = {}
 	if (ask)
 		how.flags = "i";
 	try {
-		const [first] = await mine.channel.call(ROOT, MANAGER, member, [...args, dictionary], how);
+		const answer = await mine.channel.call(ROOT, MANAGER, member, [...args, dictionary], how);
 
 		if (link !== mine)
 			throw gone();
-		return plain(first);
+		return plain(all ? answer : answer[0]);
 	} catch (error) {
 		throw link === mine ? Failure.from(error) : gone();
 	}
