@@ -104,7 +104,7 @@ export class Failure extends Error {
 
 /* ---- the model ---- */
 
-export const model = { up: false, failure: null, manager: {}, epoch: 0,
+const model = { up: false, failure: null, manager: {}, epoch: 0,
 	groups: new Map(), gpus: new Map(), assignments: new Map(), jobs: new Map() };
 
 const watchers = new Set();
@@ -139,7 +139,7 @@ document.addEventListener("pointerdown", () => {
 for (const event of ["pointerup", "pointercancel"])
 	document.addEventListener(event, released, true);
 
-export function watch(fn) {
+function watch(fn) {
 	watchers.add(fn);
 	fn(model);
 	return () => watchers.delete(fn);
@@ -293,7 +293,7 @@ function vanished() {
 let registry = null;
 
 /* The bus itself tells when the daemon comes and goes, also to who may not call it. */
-export function connect() {
+function connect() {
 	registry?.close();
 	const mine = registry = cockpit.dbus("org.freedesktop.DBus", { bus: "system" });
 
@@ -320,7 +320,7 @@ export function connect() {
 const ARGUMENT = { string: "s", number: "u", object: "as" };
 const OPTION = { string: "s", number: "t", boolean: "b" };
 
-export async function call(member, args = [], options = {}, { ask = false, all = false } = {}) {
+async function call(member, args = [], options = {}, { ask = false, all = false } = {}) {
 	const mine = link;
 
 	if (!mine)
@@ -345,7 +345,7 @@ export async function call(member, args = [], options = {}, { ask = false, all =
 	}
 }
 
-export async function begin(member, args = [], options = {}) {
+async function begin(member, args = [], options = {}) {
 	const path = await call(member, args, options, { ask: true });
 
 	await until(() => model.jobs.get(path));
@@ -356,7 +356,7 @@ export function endedJob(job) {
 	return JOB_ENDS.has(job.State);
 }
 
-export function ended(path) {
+function ended(path) {
 	return until(() => {
 		const job = model.jobs.get(path);
 
@@ -364,7 +364,7 @@ export function ended(path) {
 	});
 }
 
-export async function allowed(verbs, domain = "", group = "", options = {}) {
+async function allowed(verbs, domain = "", group = "", options = {}) {
 	try {
 		return await call("Allowed", [verbs, domain, group], options);
 	} catch (failure) {
@@ -372,6 +372,17 @@ export async function allowed(verbs, domain = "", group = "", options = {}) {
 			throw failure;
 		return Object.fromEntries(verbs.map(verb => [verb, "password"]));
 	}
+}
+
+/* A word of allowed(), for a person. Cockpit's bridge lets polkit ask only before its version 300. */
+export function rightText(right) {
+	if (right === "no")
+		return "polkit does not permit it to you";
+	if (right !== "password")
+		return "";
+	return parseInt(cockpit.info?.version, 10) >= 300
+		? "polkit wants a password: turn on administrative access, at the top of Cockpit"
+		: "polkit asks for a password";
 }
 
 export const bus = { model, connect, watch, call, begin, allowed, ended };

@@ -152,14 +152,19 @@ export function copyButton(text, label = "Copy") {
 		} }, word);
 }
 
+/* Sentences of the daemon, a line each; what stands in `backquotes` is to be typed. */
+export function prose(text) {
+	return String(text).split("\n").map(line => h("div", {},
+		line.split(/`([^`]*)`/).map((piece, i) => i % 2 ? h("code", {}, piece) : piece)));
+}
+
 function part(label, text, more) {
-	return text && h("div", { class: "part" }, h("dt", {}, label),
-		h("dd", {}, lines(text).map(line => h("div", {}, line)), more));
+	return text && h("div", { class: "part" }, h("dt", {}, label), h("dd", {}, prose(text), more));
 }
 
 export function problem(failure) {
 	return h("div", { class: "problem", role: "alert" },
-		h("div", { class: "what" }, lines(failure.what).map(line => h("div", {}, line))),
+		h("div", { class: "what" }, prose(failure.what)),
 		h("dl", {}, part("Cause", failure.cause), part("State", failure.state),
 			part("Remedy", failure.remedy, failure.remedy && copyButton(failure.remedy)),
 			!failure.plain && part("Error", failure.name)));

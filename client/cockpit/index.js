@@ -56,7 +56,7 @@ function show() {
 }
 
 for (const [i, name] of TABS.entries()) {
-	$(`tab-${name}`).addEventListener("click", () => { window.location.hash = name; });
+	$(`tab-${name}`).addEventListener("click", () => { window.location.hash = `/${name}`; });
 	$(`tab-${name}`).addEventListener("keydown", event => {
 		const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: TABS.length - 1 }[event.key];
 
@@ -65,7 +65,7 @@ for (const [i, name] of TABS.entries()) {
 		event.preventDefault();
 		const next = TABS.at(to % TABS.length);
 
-		window.location.hash = next;
+		window.location.hash = `/${next}`;
 		$(`tab-${next}`).focus();
 	});
 }

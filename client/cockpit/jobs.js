@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-import { bus, endedJob, Failure } from "./bus.js";
+import { bus, endedJob, Failure, rightText } from "./bus.js";
 import { badge, become, duration, h, notice, problem, time } from "./draw.js";
 import { jobSentence, jobState, stepState, verdictState } from "./states.js";
 
@@ -128,7 +128,8 @@ export function jobView(path) {
 	const stop = () => {
 		clearInterval(ticking);
 		unwatch?.();
-		views.delete(path);
+		if (views.get(path) === element)
+			views.delete(path);
 	};
 	const cancel = async () => {
 		cancelling = true;
@@ -155,13 +156,15 @@ export function jobView(path) {
 
 		return may && h("button", { type: "button", class: "small", "data-key": "cancel", onclick: cancel,
 			disabled: !["yes", "password"].includes(right) || cancelling,
-			title: right === "no" ? "polkit does not permit you to cancel it"
-				: right === "password" ? "polkit asks for a password" : null },
+			title: rightText(right) },
 		"Cancel", right === "password" && " (password)");
 	};
+	/* The clocks of host and browser may differ. */
 	const tick = () => {
-		clock.textContent = duration(endedJob(job) ? job.DurationUsec
-			: Math.max(0, Math.floor(Date.now() / 1000 - job.CreatedAt / 1e6) * 1e6));
+		const seconds = Math.max(0, Math.round(Date.now() / 1000 - job.CreatedAt / 1e6));
+
+		clock.textContent = endedJob(job) ? duration(job.DurationUsec)
+			: seconds < 100 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 	};
 	const draw = () => {
 		if (!job)
@@ -193,12 +196,13 @@ export function jobView(path) {
 					"gpupassd ended while this job was running. See the group's state once it is back."));
 			return stop();
 		}
-		job = model.jobs.get(path) || job;
-		if (job && !endedJob(job) && asked !== `${job.DomainUuid} ${job.GroupName}`)
+		if (!model.jobs.has(path) || job === model.jobs.get(path))
+			return undefined;
+		job = model.jobs.get(path);
+		if (!endedJob(job) && asked !== `${job.DomainUuid} ${job.GroupName}`)
 			ask();
 		draw();
-		if (job && endedJob(job))
-			clearInterval(ticking);
+		return endedJob(job) && clearInterval(ticking);
 	});
 	ticking = setInterval(() => job && !endedJob(job) && tick(), 1000);
 	return element;
