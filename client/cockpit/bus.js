@@ -97,7 +97,7 @@ export class Failure extends Error {
 			return error;
 		if (error?.problem)
 			return Failure.of(BUS_ERROR + (PROBLEMS[error.problem] || "Failed"),
-				error.message || cockpit.message(error));
+				error.message === error.problem ? "" : error.message || cockpit.message(error.problem));
 		return Failure.of(error?.name || `${BUS_ERROR}Failed`, String(error?.message ?? error));
 	}
 }

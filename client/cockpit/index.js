@@ -75,6 +75,15 @@ window.addEventListener("hashchange", show);
 
 let shown = null, notes = "undefined";
 
+/* What the page does about it, or Cockpit. */
+function hint(failure) {
+	if (/\.AccessDenied$/.test(failure.name))
+		return "Or turn on administrative access, at the top of Cockpit.";
+	if (/\.(ServiceUnknown|NameHasNoOwner|Spawn\.\w+)$|systemd1/.test(failure.name))
+		return "This page comes back by itself when gpupassd does.";
+	return null;
+}
+
 function connection(model) {
 	const { up, failure, manager } = model;
 
@@ -82,7 +91,7 @@ function connection(model) {
 		shown = failure || "busy";
 		become($("connection"), failure
 			? [problem(failure), h("button", { type: "button", "data-key": "again", onclick: bus.connect }, "Try again"),
-				h("p", { class: "hint" }, "This page comes back by itself when gpupassd does.")]
+				h("p", { class: "hint" }, hint(failure))]
 			: busy("Connecting to gpupassd …"));
 	}
 	if (up && shown) {
