@@ -34,7 +34,8 @@ const BUS_ERRORS = [
 	[["AuthFailed"], "not permitted to use the bus", UNCHANGED, "run it as root"],
 	[["InvalidArgs"], "gpupassd refused the arguments", UNCHANGED],
 	[["LimitsExceeded"], "too many requests", UNCHANGED, "try again later"],
-	[["UnknownMethod", "UnknownInterface", "UnknownProperty"], "gpupassd cannot do this", UNCHANGED, VERSIONS],
+	[["UnknownMethod", "UnknownInterface", "UnknownProperty"], "gpupassd cannot do this", UNCHANGED,
+		VERSIONS],
 	[["UnknownObject"], "gpupassd does not have this object", UNCHANGED, VERSIONS],
 	[["InconsistentMessage"], "gpupassd sent an answer that cannot be read", "", VERSIONS],
 ];
@@ -97,7 +98,7 @@ export class Failure extends Error {
 			return error;
 		if (error?.problem)
 			return Failure.of(BUS_ERROR + (PROBLEMS[error.problem] || "Failed"),
-				error.message === error.problem ? "" : error.message || cockpit.message(error.problem));
+				error.message === error.problem ? "" : error.message || cockpit.message(error));
 		return Failure.of(error?.name || `${BUS_ERROR}Failed`, String(error?.message ?? error));
 	}
 }
@@ -115,13 +116,17 @@ function tellAll() {
 		return;
 	told = true;
 	for (const fn of [...watchers])
-		if (watchers.has(fn))
-			fn(model);
+		try {
+			if (watchers.has(fn))
+				fn(model);
+		} catch (error) {
+			console.error(error); /* of one part of the page; the others go on */
+		}
 }
 
 function changed() {
 	if (told)
-		setTimeout(tellAll);
+		setTimeout(tellAll, 20);
 	told = false;
 }
 
@@ -261,7 +266,8 @@ function open() {
 	/* The root object is not among those that it manages. */
 	Promise.all([
 		channel.call(ROOT, "org.freedesktop.DBus.Properties", "GetAll", [MANAGER], { type: "s" }),
-		channel.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", [], { type: "" }),
+		channel.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", [],
+			{ type: "" }),
 	]).then(([[manager], [objects]]) => {
 		if (link !== mine)
 			return;

@@ -56,7 +56,8 @@ function fill(element, props, children) {
 		else if (NEVER.test(name))
 			throw new TypeError(`${name} is not for a page made of elements`);
 		else
-			element.setAttribute(name, value === true ? "" : SHOWN.has(name) ? printable(value) : value);
+			element.setAttribute(name, value === true ? ""
+				: SHOWN.has(name) ? printable(value) : value);
 	}
 	append(element, children);
 	return element;
@@ -120,7 +121,8 @@ export function badge(kind, text, title) {
 }
 
 export function busy(text) {
-	return h("p", { class: "busy-line", role: "status" }, h("span", { class: "spinner", "aria-hidden": "true" }), text);
+	return h("p", { class: "busy-line", role: "status" },
+		h("span", { class: "spinner", "aria-hidden": "true" }), text);
 }
 
 /* Without https the browser has no clipboard for us, but still obeys a selection. */
@@ -191,8 +193,8 @@ export function dialog(title, { wide = false } = {}) {
 			(opener?.isConnected ? opener : keys.length && find(document, keys))?.focus?.();
 			d.onclose?.();
 		} },
-	h("header", {}, heading,
-		h("button", { type: "button", class: "plain", "aria-label": "Close", onclick: () => d.close() }, "✕")),
+	h("header", {}, heading, h("button", { type: "button", class: "plain", "aria-label": "Close",
+		onclick: () => d.close() }, "✕")),
 	d.body, d.foot);
 
 	d.element = element;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 import { bus } from "./bus.js";
-import { become, busy, h, notice, problem } from "./draw.js";
+import { badge, become, busy, h, notice, problem } from "./draw.js";
 
 const TABS = ["overview", "doctor", "history"];
 const $ = id => document.getElementById(id);
@@ -33,7 +33,8 @@ async function start(name) {
 	} catch (error) {
 		opened.delete(name);
 		console.error(error);
-		become($(name), h("p", { class: "empty" }, `This part could not be loaded: ${error.message}`));
+		become($(name),
+			h("p", { class: "empty" }, `This part could not be loaded: ${error.message}`));
 	}
 }
 
@@ -90,7 +91,8 @@ function connection(model) {
 	if (!up && shown !== (failure || "busy")) {
 		shown = failure || "busy";
 		become($("connection"), failure
-			? [problem(failure), h("button", { type: "button", "data-key": "again", onclick: bus.connect }, "Try again"),
+			? [problem(failure),
+				h("button", { type: "button", "data-key": "again", onclick: bus.connect }, "Try again"),
 				h("p", { class: "hint" }, hint(failure))]
 			: busy("Connecting to gpupassd …"));
 	}
@@ -100,7 +102,7 @@ function connection(model) {
 	}
 	become($("daemon"), up && [`gpupassd ${manager.Version || ""}`,
 		manager.DomainsFrom === "libvirt" && !manager.LibvirtConnected &&
-			h("span", { class: "badge bad", title: "Nothing can be assigned or released." }, "libvirt is not connected")]);
+			badge("bad", "libvirt is not connected", "Nothing can be assigned or released.")]);
 	if (String(manager.Notes) !== notes) {
 		notes = String(manager.Notes);
 		become($("notes"), manager.Notes?.map(note => h("p", {}, h("strong", {}, "Note: "), note)));

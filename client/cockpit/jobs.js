@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 import { bus, endedJob, Failure, rightText } from "./bus.js";
-import { badge, become, duration, h, notice, problem, time } from "./draw.js";
+import { badge, become, copyButton, duration, h, notice, problem, prose, time } from "./draw.js";
 import { jobSentence, jobState, stepState, verdictState } from "./states.js";
 
 function stateBadge({ kind, text, title }) {
@@ -15,6 +15,10 @@ function speed(mbps) {
 
 function said(label, text) {
 	return text && h("div", { class: "part" }, h("dt", {}, label), h("dd", {}, text));
+}
+
+function remedy(text) {
+	return text && said("Remedy", [prose(text), copyButton(text)]);
 }
 
 /* Of a part of it: links' speed, memory reached. */
@@ -34,12 +38,14 @@ function links(result, address) {
 function reportText(report) {
 	if (report.state === "unreadable")
 		return "not readable";
-	const whose = { "earlier-boot": "of an earlier boot, ", "other-domain": "of another machine, " }[report.state] || "";
+	const whose = { "earlier-boot": "of an earlier boot, ",
+		"other-domain": "of another machine, " }[report.state] || "";
 	const age = typeof report.age_usec === "number" ? `${duration(report.age_usec)} old`
 		: "written in the future by the guest's clock";
 	const stage = report.stage === "checked"
-		? `${report.gpus} GPU${report.gpus === 1 ? "" : "s"}, active links ${report.links?.join(" ") || "none"}, ` +
-			`driver ${report.driver}: ${report.as_expected ? "as expected" : "not what the host gave it"}`
+		? `${report.gpus} GPU${report.gpus === 1 ? "" : "s"}, ` +
+			`active links ${report.links?.join(" ") || "none"}, driver ${report.driver}: ` +
+			(report.as_expected ? "as expected" : "not what the host gave it")
 		: report.stage;
 
 	return `${whose}${age}: ${stage}${report.detail ? `: ${report.detail}` : ""}`;
@@ -50,9 +56,10 @@ function workloadView(work) {
 		said("Workload", [stateBadge(partState(work.verdict)), work.program && ` by ${work.program}`,
 			work.ring_mbps > 0 && `, bus bandwidth ${speed(work.ring_mbps)}`]),
 		work.copies?.map(copy => said("", [`${copy.from} to ${copy.to}: ${speed(copy.mbps)} `,
-			work.nominal_mbps > 0 && `(${Math.floor(copy.mbps * 100 / work.nominal_mbps)} % of ${speed(work.nominal_mbps)}) `,
+			work.nominal_mbps > 0 && `(${Math.floor(copy.mbps * 100 / work.nominal_mbps)} % of ` +
+				`${speed(work.nominal_mbps)}) `,
 			stateBadge(partState(copy.verdict))])),
-		said("", work.reason), said("Remedy", work.remedy),
+		said("", work.reason), remedy(work.remedy),
 	];
 }
 
@@ -79,13 +86,13 @@ export function verdictView(result) {
 				h("td", {}, stateBadge(verdictState(link.verdict)),
 					link.reason && h("div", { class: "hint" }, link.reason))))))),
 		h("dl", {},
-			said("Reason", result.reason), said("Remedy", result.remedy), said("Note", result.note),
+			said("Reason", result.reason), remedy(result.remedy), said("Note", result.note),
 			report && report.state !== "none" && said("Guest's report", reportText(report)),
 			topology && [said("Topology", topology.seen), said("NCCL's file", topology.file_told),
-				said("NCCL", topology.nccl), said("Remedy", topology.remedy)],
+				said("NCCL", topology.nccl), remedy(topology.remedy)],
 			workload && workloadView(workload),
 			peers && [said("Peer access over PCIe", stateBadge(partState(peers.verdict))),
-				said("", peers.reason), said("Remedy", peers.remedy)]));
+				said("", peers.reason), remedy(peers.remedy)]));
 }
 
 /* ---- a job ---- */
@@ -123,7 +130,8 @@ export function jobView(path) {
 	const content = h("div", {});
 	const clock = h("span", { class: "took" });
 	const element = h("div", { class: "job" }, word, content);
-	let was = "", right = "", asked = null, cancelling = false, placed = false, job = null, ticking = null;
+	let was = "", right = "", asked = null, cancelling = false;
+	let placed = false, job = null, ticking = null;
 
 	const stop = () => {
 		clearInterval(ticking);
@@ -145,7 +153,10 @@ export function jobView(path) {
 	const ask = async () => {
 		asked = `${job.DomainUuid} ${job.GroupName}`;
 		try {
-			right = (await bus.allowed(["Cancel"], job.DomainUuid || job.DomainName, job.GroupName, { job: job.Id })).Cancel;
+			const rights = await bus.allowed(["Cancel"], job.DomainUuid || job.DomainName, job.GroupName,
+				{ job: job.Id });
+
+			right = rights.Cancel;
 		} catch {
 			right = "password";
 		}
@@ -179,9 +190,9 @@ export function jobView(path) {
 		h("p", { class: "hint" }, `Job ${job.Id}, begun ${time(job.CreatedAt)}`,
 			job.CallerUid !== 0xffffffff && `, by uid ${job.CallerUid}`,
 			job.CancelRequested && `, cancelled by uid ${job.CancelledByUid}`,
-			endedJob(job) && !job.Changed && ", nothing was changed"),
+			["failed", "cancelled"].includes(job.State) && !job.Changed && ", nothing was changed"),
 		h("ol", { class: "steps" }, job.Steps?.map(stepRow)),
-		job.Warnings?.map(warning => h("p", { class: "warning" }, badge("warn", "warning"), " ", warning)),
+		job.Warnings?.map(warning => h("div", { class: "warning" }, badge("warn", "warning"), prose(warning))),
 		endedJob(job) && jobEnd(job));
 	};
 	let unwatch = null;
@@ -192,8 +203,8 @@ export function jobView(path) {
 			return stop();
 		if (model.epoch !== epoch || !model.up) {
 			if (!job || !endedJob(job))
-				become(content, h("p", { role: "alert", class: "hint" },
-					"gpupassd ended while this job was running. See the group's state once it is back."));
+				become(content, h("p", { role: "alert", class: "hint" }, "gpupassd ended while this job " +
+					"was running. See the group's state once it is back."));
 			return stop();
 		}
 		if (!model.jobs.has(path) || job === model.jobs.get(path))

@@ -98,9 +98,9 @@ export function groupState(group) {
 }
 
 export function jobState(job) {
-	const word = job.CancelRequested && ["planning", "running"].includes(job.State) ? "cancelling" : job.State;
+	const stops = job.CancelRequested && ["planning", "running"].includes(job.State);
 
-	return look(JOB, word);
+	return look(JOB, stops ? "cancelling" : job.State);
 }
 
 export const stepState = word => look(STEP, word);
@@ -123,7 +123,8 @@ const WORDING = {
 };
 
 export function jobSentence(job) {
-	const [doing, done, link, already, driver] = WORDING[job.Operation] || [job.Operation, job.Operation, "", ""];
+	const { Operation: verb } = job;
+	const [doing, done, link, already, driver] = WORDING[verb] || [verb, verb, "", ""];
 	const group = job.Operation === "probe" ? "the links" : job.GroupName || "a group";
 	const domain = driver || job.DomainName || job.DomainUuid;
 
