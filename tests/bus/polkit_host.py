@@ -7,7 +7,7 @@ import threading
 
 import rig
 from rig import NOBODY, TIMEOUT
-from wire import BUS, MEMBER, Connection
+from wire import BUS, CALL, MEMBER, Connection
 
 ALLOW_USER_INTERACTION = 1
 
@@ -17,6 +17,7 @@ class Polkit(threading.Thread):
 
         yes | no | challenge | error | nonsense | silent | leave | hold
 
+    or, after it, the word that stands behind an action of ours: "yes assign=no probe=challenge".
     A challenge becomes a yes where interaction is allowed, as if somebody had typed the password. "silent" never
     answers; "leave" leaves the bus instead; what is asked while it is "hold" gets a yes as soon as it is another
     word. What it is asked is in `asked`."""
@@ -50,18 +51,20 @@ class Polkit(threading.Thread):
             words = [f"{key}={value}" for key, value in details.items()]
             self.asked.append(" ".join(["check", kind, f"name={subject['name']}", action, *words, f"flags={flags}",
                                         f"id={cookie}"]))
-            self.answer(call, word, flags & ALLOW_USER_INTERACTION)
+            self.answer(call, word.get(action.removeprefix("org.gpupass1."), word.get("", "")), flags & ALLOW_USER_INTERACTION)
         elif call.member == "CancelCheckAuthorization":
             self.asked.append("cancel id=" + call.values[0])
             self.connection.reply(call)
+        elif call.kind == CALL:  # who registers an agent
+            self.connection.reply(call, error="org.freedesktop.DBus.Error.UnknownMethod")
 
     def run(self):
         while True:
             try:
                 call = self.connection.receive(0.05 if self.held else None)
                 with open(self.path, encoding="ascii") as f:
-                    word = f.read().strip()
-                while self.held and word != "hold":
+                    word = {action: word for action, _, word in (w.rpartition("=") for w in f.read().split())}
+                while self.held and word.get("") != "hold":
                     self.answer(self.held.pop(0), "yes")
                 if call and MEMBER in call.fields:
                     self.hear(call, word)
@@ -70,9 +73,9 @@ class Polkit(threading.Thread):
 
 
 class Host(rig.Host):
-    def __init__(self, *programs):
+    def __init__(self, *programs, **more):
         self.polkit, self.begun = None, []
-        super().__init__(*programs)
+        super().__init__(*programs, **more)
         # The build folder may be closed to others.
         self.copy = shutil.copy(self.client, os.path.join(self.directory, "gpupass"))
 

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""
+A host as in tests/bus, and its page in a browser: the real gpupassd on a private bus, the real cockpit-ws and
+cockpit-bridge, and client/cockpit as it is in the sources.
+
+    def a_story(h):
+        p = h.open()                              # root, #overview, 1,280 wide, light
+        p = h.open("#doctor", user=OPERATOR)      # not root, but of the group gpupass: polkit is asked
+        p = h.open(user=STRANGER)                 # not of the group: the bus lets him not in
+
+A story fails when a page had an error in its console that it did not take out of `p.errors`.
+"""
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "../bus")]
+import polkit_host  # noqa: E402
+import rig  # noqa: E402
+from browser import Browser  # noqa: E402
+from rig import NOBODY, TIMEOUT, become_root, expect  # noqa: E402
+SOURCE = os.path.realpath(os.path.join(HERE, "../../client/cockpit"))
+COCKPIT_WS = next((p for p in ("/usr/lib/cockpit/cockpit-ws", "/usr/libexec/cockpit-ws") if os.path.exists(p)), None)
+# Users. On the private bus the group gpupass is that of nobody.
+ROOT_USER, OPERATOR, STRANGER = 0, NOBODY, 1
+PAGE = "/cockpit/@localhost/gpupass/index.html"
+BROWSERS = []
+
+
+def browser():
+    """One for the program."""
+    if not BROWSERS:
+        BROWSERS.append(Browser())
+    return BROWSERS[0]
+
+
+class Host(polkit_host.Host):
+    def __init__(self, *programs, **more):
+        self.pages, self.servers = [], []
+        super().__init__(*programs, **more)
+        # Others may not read the sources, nor the client where it was built.
+        self.data = os.path.join(self.directory, "data")
+        shutil.copytree(SOURCE, os.path.join(self.data, "cockpit/gpupass"))
+        self.path = os.path.join(self.directory, "bin")
+        os.mkdir(self.path)
+        os.symlink(self.copy, os.path.join(self.path, "gpupass"))
+
+    def serve(self, user):
+        """A cockpit-ws, which is good for one page: its session ends with it. Its address."""
+        home = os.path.join(self.directory, f"home-{len(self.servers)}")
+        os.mkdir(home, 0o700)
+        os.chown(home, user, user)
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        environment = dict(self.environment, HOME=home, XDG_RUNTIME_DIR=home, XDG_DATA_DIRS=self.data + ":/usr/share",
+                           PATH=self.path + ":" + os.environ["PATH"])
+        with open(os.path.join(home, "log"), "wb") as log:
+            process = subprocess.Popen(
+                [COCKPIT_WS, "--no-tls", "--address=127.0.0.1", f"--port={port}", "--local-session=cockpit-bridge"],
+                env=environment, user=user, group=user, extra_groups=[], cwd="/", stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, start_new_session=True)
+        self.servers.append(process)
+
+        def listens():
+            expect(process.poll() is None, "cockpit-ws ended:", rig.text_of(os.path.join(home, "log")))
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                return True
+            return False
+        rig.until(listens, "cockpit-ws does not listen")
+        return f"http://127.0.0.1:{port}"
+
+    def open(self, tab="", user=ROOT_USER, width=1280, colours="light", ready=True):
+        """The page of this host, which has drawn what it heard of the daemon."""
+        page = browser().page()
+        self.pages.append(page)
+        page.size(width)
+        self.visit(page, tab, user)
+        page.colours(colours)
+        if ready:
+            self.ready(page)
+        return page
+
+    def visit(self, page, tab="", user=ROOT_USER):
+        page.goto(self.serve(user) + PAGE + tab)
+
+    @staticmethod
+    def ready(page):
+        """Something of the tab is there, or why it is not."""
+        page.until("document.querySelector('[role=tabpanel]:not([hidden]) *, #connection [role=alert]')")
+
+    def close(self):
+        errors = [error for page in self.pages for error in page.errors]
+        for page in self.pages:
+            page.close()
+        for process in self.servers:
+            process.terminate()
+        for process in self.servers:
+            process.wait(TIMEOUT)
+        super().close()
+        expect(not errors, "errors in the page's console:", *errors)
+
+
+def main(**options):
+    become_root("the page is opened as users with and without rights")
+    try:
+        return rig.main(new_host=Host, **options)
+    finally:
+        for found in BROWSERS:
+            found.close()
+
+
+def can():
+    """Why there cannot be a browser here, or nothing."""
+    if not shutil.which("chromium"):
+        return "chromium is not installed"
+    if not COCKPIT_WS or not shutil.which("cockpit-bridge"):
+        return "cockpit-ws or cockpit-bridge is not installed"
+    begin = time.monotonic()
+    try:
+        browser()
+    except (AssertionError, OSError) as why:
+        return f"chromium does not start: {' '.join(str(why).split())[-300:]}"
+    finally:
+        for found in BROWSERS:
+            found.close()
+        BROWSERS.clear()
+    return "" if time.monotonic() - begin < TIMEOUT else "chromium is too slow"
+
+
+if __name__ == "__main__":
+    print(can())
