@@ -37,6 +37,8 @@
 	# The collection of Ansible in conf/ansible.
 	deps_ansible="ansible-core ansible-lint yamllint"
 	deps_ansible_unpacked="python3-voluptuous"
+	# Cockpit's page in a browser.
+	deps_cockpit="cockpit-ws cockpit-bridge cockpit-system chromium fonts-dejavu-core"
 	# What the lab's cases use, beside what boots it.
 	deps_cases="git iproute2 python3 libxml2-utils jq dmsetup dbus dbus-daemon polkitd qemu-utils resource-agents xsltproc"
 	deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
@@ -47,11 +49,13 @@
 	# Whom tests/bench/run measures beside gpupass.
 	deps_bench="driverctl bolt udisks2 pciutils libvirt-clients systemd util-linux"
 }
-# Services that the cluster's packages bring, and that nobody wants on the machine: deps_install
-# masks them first.
+# Services that the cluster's packages and Cockpit's bring, and that nobody wants on the machine:
+# deps_install masks them first.
 # shellcheck disable=SC2034
 deps_masked="corosync.service pacemaker.service pacemaker_remote.service logd.service
 	crm_mon.service corosync-notifyd.service"
+# shellcheck disable=SC2034
+deps_masked_cockpit="cockpit.socket"
 
 # The headers that match the kernel the lab boots: Debian and Ubuntu name the meta package apart.
 # Each knows the other's name as well, from dependencies of other packages: apt-cache then succeeds,
@@ -151,11 +155,11 @@ as_root() {
 	fi
 }
 
-# Masks each of deps_masked that the machine has no unit of, so that an installation does not
+# deps_mask UNIT…: masks each that the machine does not have, so that an installation does not
 # start it, nor a boot. What is there already, is the machine's.
 deps_mask() {
 	local unit
-	for unit in $deps_masked; do
+	for unit; do
 		[ ! -e "/lib/systemd/system/$unit" ] && [ ! -e "/usr/lib/systemd/system/$unit" ] &&
 			[ ! -L "/etc/systemd/system/$unit" ] || continue
 		as_root mkdir -p /etc/systemd/system && as_root ln -s /dev/null "/etc/systemd/system/$unit" || return
@@ -173,8 +177,11 @@ deps_install() {
 		return 1
 	}
 	echo "Installing ${#missing[@]} packages: ${missing[*]}" >&2
+	# Lists of words, split on purpose.
+	# shellcheck disable=SC2086
 	case " ${missing[*]}" in
-	*" pacemaker"* | *" corosync"* | *" resource-agents"*) deps_mask || return ;;
+	*" pacemaker"* | *" corosync"* | *" resource-agents"*) deps_mask $deps_masked || return ;;&
+	*" cockpit"*) deps_mask $deps_masked_cockpit || return ;;
 	esac
 	local log
 	log=$(mktemp)
@@ -193,8 +200,8 @@ deps_install() {
 # Documents do not count, a link stands for its target, and what Python compiled for its source.
 deps_unopened() {
 	local package file
-	for package in $(deps_of build packages package_checks test guest shells checks clang tidy ansible cases lab \
-		pacemaker | tr ' ' '\n' | sort -u); do
+	for package in $(deps_of build packages package_checks test guest shells checks clang tidy ansible cockpit cases \
+		lab pacemaker | tr ' ' '\n' | sort -u); do
 		# These only depend on others.
 		case $package in build-essential | pkg-config) continue ;; esac
 		dpkg-query -L "$package" | grep -v ^/usr/share/doc/ | xargs -d '\n' readlink -f |
