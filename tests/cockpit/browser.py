@@ -333,7 +333,7 @@ class Page:
             size = self.call("Page.getLayoutMetrics")["cssContentSize"]
             more = {"captureBeyondViewport": True, "clip": {**size, "scale": 1}}
         data = base64.b64decode(self.call("Page.captureScreenshot", format="png", **more)["data"])
-        path = os.path.join(PICTURES, name + ".png")
+        path = os.path.realpath(os.path.join(PICTURES, name + ".png"))
         with open(path, "wb") as f:
             f.write(data)
         return path

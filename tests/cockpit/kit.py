@@ -9,7 +9,8 @@ cockpit-bridge, and client/cockpit as it is in the sources.
         p = h.open("#doctor", user=OPERATOR)      # not root, but of the group gpupass: polkit is asked
         p = h.open(user=STRANGER)                 # not of the group: the bus lets him not in
 
-A story fails when a page had an error in its console that it did not take out of `p.errors`.
+A story fails when a page had an error in its console that it did not take out of `p.errors`. How the page of
+one that failed looked is in build/cockpit/failed-STORY-N.png.
 """
 import contextlib
 import os
@@ -18,6 +19,7 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -96,8 +98,18 @@ class Host(polkit_host.Host):
         """Something of the tab is there, or why it is not."""
         page.until("document.querySelector('[role=tabpanel]:not([hidden]) *, #connection [role=alert]')")
 
+    def tell(self, story, errors):
+        """What it looked like when the story failed."""
+        print("errors in the page's console:", *errors or ["none"], flush=True)
+        for n, page in enumerate(self.pages):
+            with contextlib.suppress(AssertionError):
+                print("picture:", page.picture(f"failed-{story}-{n}"), flush=True)
+
     def close(self):
         errors = [error for page in self.pages for error in page.errors]
+        failed = sys.exc_info()[2]
+        if failed:
+            self.tell(traceback.extract_tb(failed)[1].name, errors)
         for page in self.pages:
             page.close()
         for process in self.servers:
@@ -105,7 +117,7 @@ class Host(polkit_host.Host):
         for process in self.servers:
             process.wait(TIMEOUT)
         super().close()
-        expect(not errors, "errors in the page's console:", *errors)
+        expect(failed or not errors, "errors in the page's console:", *errors)
 
 
 def main(**options):
