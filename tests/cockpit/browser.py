@@ -183,14 +183,18 @@ class Page:
 
     def tree(self):
         """[(role, name, properties, node)] of all that is not hidden from it, in order; node is for the browser."""
-        found = []
-        for node in self.call("Accessibility.getFullAXTree")["nodes"]:
+        nodes = self.call("Accessibility.getFullAXTree")["nodes"]
+        known, found, left = {n["nodeId"]: n for n in nodes}, [], [n["nodeId"] for n in nodes[:1]]
+        while left:
+            node = known.get(left.pop())
+            if not node:
+                continue
+            left += reversed(node.get("childIds", []))
             if not node.get("ignored") and "backendDOMNodeId" in node:
                 more = {p["name"]: p["value"].get("value") for p in node.get("properties", [])}
-                for extra in ("description", "value"):
-                    if extra in node:
-                        more[extra] = node[extra].get("value")
-                found.append((node["role"]["value"], node.get("name", {}).get("value", ""), more, node["backendDOMNodeId"]))
+                more.update({w: node[w].get("value") for w in ("description", "value") if w in node})
+                found.append((node["role"]["value"], node.get("name", {}).get("value", ""), more,
+                              node["backendDOMNodeId"]))
         return found
 
     def all(self, role=None, name=None, inside=None):
@@ -326,7 +330,14 @@ class Page:
         }""", scheme)
 
     def picture(self, name, whole=True):
-        """build/cockpit/NAME.png: the whole page, or what is in the window."""
+        """build/cockpit/NAME.png: the whole page, or what is in the window; when nothing in it has changed for a while."""
+        self.evaluate("""new Promise(done => {
+            const again = () => { clearTimeout(timer); timer = setTimeout(done, 300); };
+            let timer = setTimeout(done, 300);
+            setTimeout(done, 3000);
+            new MutationObserver(again).observe(document, {attributes: true, childList: true, subtree: true,
+                                                           characterData: true});
+        })""")
         os.makedirs(PICTURES, exist_ok=True)
         more = {}
         if whole:
