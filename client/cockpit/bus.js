@@ -351,6 +351,21 @@ async function call(member, args = [], options = {}, { ask = false, all = false 
 	}
 }
 
+/* Of a method that returns a document: parsed, and of this schema. */
+async function read(schema, what, member, args, options, how) {
+	const text = await call(member, args, options, how);
+	let document = null;
+
+	try {
+		document = JSON.parse(text);
+	} catch (error) {
+		throw Failure.of(`${BUS_ERROR}InconsistentMessage`, `${what} is not JSON: ${error.message}`);
+	}
+	if (document?.schema !== schema)
+		throw Failure.of(`${BUS_ERROR}InconsistentMessage`, `${what} is not of the schema ${schema}`);
+	return document;
+}
+
 async function begin(member, args = [], options = {}) {
 	const path = await call(member, args, options, { ask: true });
 
@@ -391,4 +406,10 @@ export function rightText(right) {
 		: "polkit asks for a password";
 }
 
-export const bus = { model, connect, watch, call, begin, allowed, ended };
+/* What a call would be answered, where Allowed has said no. */
+export function refusal(action) {
+	return new Failure(`${BUS_ERROR}AccessDenied`, `not permitted: ${action}\nCause: polkit says no\n` +
+		"Remedy: turn on administrative access, at the top of Cockpit; or see gpupassd(8), POLKIT");
+}
+
+export const bus = { model, connect, watch, call, read, begin, allowed, ended };
