@@ -11,7 +11,7 @@
 void call_clear(Call *call)
 {
 	call_options_clear(&call->options);
-	strv_free(call->gpus);
+	strv_free(call->list);
 	pending_free(call->pending);
 }
 
@@ -70,7 +70,7 @@ static int read_arguments(Call *call)
 
 	for (const char *type = call->method->in; r >= 0 && *type; type++)
 		if (str_starts_with(type, "as"))
-			r = sd_bus_message_read_strv(m, &call->gpus);
+			r = sd_bus_message_read_strv(m, &call->list);
 		else if (*type == 'u')
 			r = sd_bus_message_read(m, "u", &call->id);
 		else if (type == call->method->in || type[-1] != 'a')
@@ -100,6 +100,8 @@ int call_read(Call *call)
 	const char *what = call->method->names;
 	int r = read_arguments(call);
 
+	if (str_starts_with(call->method->in, "as"))
+		what += strlen(what) + 1;
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(call->names) && call->names[i]; i++) {
 		r = call_check_name(call, call->names[i],
 				    str_equal(what, "target") ? "domain or group" : what,
@@ -226,13 +228,19 @@ static int pending_new(Call *call)
 }
 
 /* polkit learns no detail of a look: a caller who may read may read about every domain. */
-int call_begin(Call *call)
+Decision call_question(const Call *call)
 {
 	const char *action = call->method->action;
-	const Decision question = {
+
+	return (Decision){
 		.action = action,
 		.group = str_equal(action, GPUPASS_ACTION_MANAGE) ? named(call->names[0]) : NULL,
 	};
+}
+
+int call_begin(Call *call)
+{
+	const Decision question = call_question(call);
 	int r = polkit_authorize(call->face->polkit, call->message, &question, call->error);
 
 	return r <= 0 ? r : pending_new(call);

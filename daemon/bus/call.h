@@ -14,6 +14,23 @@ typedef struct Method {
 	bool must;		/* the first is a name, and not empty */
 } Method;
 
+typedef struct Call Call;
+typedef enum MethodKind {
+	KIND_LATE, /* answers later, a caller whom its action allows it */
+	KIND_JOB,  /* starts one, likewise */
+	KIND_OPEN, /* answers whoever the bus lets in */
+	KIND_OWN,  /* Cancel: asks polkit by itself */
+} MethodKind;
+
+typedef struct Handler {
+	int (*check)(Call *call); /* what its row does not say; NULL: nothing */
+	int (*act)(Call *call);	  /* NULL: a job does */
+	MethodKind kind;
+	Operation operation; /* of a job */
+} Handler;
+/* methods.c. NULL: there is none of this name. */
+const Method *method_find(const char *name, const Handler **ret);
+
 /* A call that we answer later. Each is a thread, and most start a worker. */
 typedef struct Pending {
 	struct Pending *next;
@@ -24,19 +41,19 @@ typedef struct Pending {
 } Pending;
 
 /* What is read lives as long as the message, and is borrowed. */
-typedef struct Call {
+struct Call {
 	Face *face;
 	sd_bus_message *message;
 	sd_bus_error *error;
 	const Method *method;
 	char *names[2]; /* the arguments that are texts; NULL: there is none */
-	char **gpus;	/* owned */
+	char **list;	/* that which is a list; owned */
 	uint32_t id;
 	CallOptions options;
 	JobRequest request;    /* of what makes a plan */
 	DoctorSymptom symptom; /* of Doctor */
 	Pending *pending;      /* of what answers later; the answer takes it */
-} Call;
+};
 void call_clear(Call *call);
 
 /*
@@ -62,10 +79,16 @@ int call_failed(Call *call, int error);
  * comes again. LimitsExceeded: too many answers are owed to this user.
  */
 int call_begin(Call *call);
+/* What polkit is asked before. */
+Decision call_question(const Call *call);
 /* inspect.c: of Gpu.Inspect, for a caller who may. */
 int call_inspect(Call *call);
 /* subject.c: starts the job of call->request for a caller who may, and answers; 0 as above. */
 int call_start_job(Call *call);
+/* rights.c: 1: the caller may cancel the job of call->id. 0: polkit is asked, as above. */
+int call_may_cancel(Call *call);
+/* rights.c: of Allowed. */
+int call_allowed(Call *call);
 
 /* methods.c: methods and signals; userdata is the Face. Properties are in views.h. */
 extern const sd_bus_vtable manager_methods[], gpu_methods[];

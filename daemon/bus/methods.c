@@ -223,7 +223,7 @@ static int get_metrics(Call *call)
 
 static int check_declare(Call *call)
 {
-	size_t n = strv_length(call->gpus);
+	size_t n = strv_length(call->list);
 	int r = 0;
 
 	if (n < GROUP_MEMBERS_MIN)
@@ -237,7 +237,7 @@ static int check_declare(Call *call)
 	    (call->options.vlan == 0 || call->options.vlan > VLAN_MAX))
 		return call_invalid(call, "that is no VLAN", "give a number from 1 to 4094");
 	for (size_t i = 0; r >= 0 && i < n; i++)
-		r = call_check_name(call, call->gpus[i], "GPU", false);
+		r = call_check_name(call, call->list[i], "GPU", false);
 	return r;
 }
 
@@ -251,7 +251,7 @@ static int nearest(Call *call)
 
 	if (!inventory)
 		return -EAGAIN; /* as above */
-	r = companion_nearest(call->names[0], call->gpus, inventory->groups, inventory->gpus,
+	r = companion_nearest(call->names[0], call->list, inventory->groups, inventory->gpus,
 			      inventory->facts ? inventory->facts->n_nodes : 0, &member, &reason,
 			      &problem);
 	if (r == PROBLEM)
@@ -278,7 +278,7 @@ static int declare(Call *call)
 {
 	const DeclareWish wish = {
 		.name = call->names[0],
-		.members = call->gpus,
+		.members = call->list,
 		.whole_nic = call->options.whole_nic,
 		.erase = call->options.erase,
 		.vlan = (unsigned)call->options.vlan,
@@ -307,57 +307,6 @@ static int clear(Call *call)
 
 /* ---- cancelling ---- */
 
-/*
- * Root may; and where root did not start the job, whoever polkit permits what the job does, on its
- * own domain and group. polkit's rules can tell a cancel by its job.
- *
- * What a job is about becomes known while it plans, and polkit may take minutes. So a yes counts
- * only for what was asked: when the job says something else by then, we ask again. That ends, since
- * a job says so once.
- */
-static const char *action_of(const JobRecord *job)
-{
-	static const char *const actions[] = {
-		[OPERATION_ASSIGN] = GPUPASS_ACTION_ASSIGN,
-		[OPERATION_RELEASE] = GPUPASS_ACTION_RELEASE,
-		[OPERATION_BIND] = GPUPASS_ACTION_BIND,
-		[OPERATION_UNBIND] = GPUPASS_ACTION_BIND,
-		[OPERATION_RECONCILE] = GPUPASS_ACTION_MANAGE,
-		[OPERATION_VERIFY] = GPUPASS_ACTION_PROBE,
-		[OPERATION_PROBE] = GPUPASS_ACTION_PROBE,
-		[OPERATION_PREPARE] = GPUPASS_ACTION_BIND,
-	};
-	_Static_assert(ELEMENTS(actions) == OPERATION_MAX_, "every operation has its action");
-
-	/* Of a job that there is not, only who may read learns so. */
-	return job ? actions[job->operation] : GPUPASS_ACTION_READ;
-}
-
-/* 1: the caller may. 0: polkit is asked, and the call comes again. */
-static int may_cancel(Call *call)
-{
-	Polkit *polkit = call->face->polkit;
-	const JobRecord *job = manager_job(call->face->manager, call->id);
-	Decision question = { .action = action_of(job), .job = call->id };
-
-	if (job) {
-		question.domain = named(job->domain_name);
-		question.domain_uuid = named(job->domain_uuid);
-		question.group = named(job->group);
-	}
-	polkit_forget_other(polkit, call->message, &question);
-	if (job && caller_is_privileged(job->caller_uid)) {
-		Decision of_root = question;
-		int r;
-
-		of_root.action = "cancel a job of root";
-		r = polkit_require_root(polkit, call->message, &of_root, call->error);
-		if (r < 0)
-			return r;
-	}
-	return polkit_authorize(polkit, call->message, &question, call->error);
-}
-
 static int check_cancel(Call *call)
 {
 	return call->id > 0 ? 0
@@ -371,7 +320,7 @@ static int cancel(Call *call)
 	_cleanup_free_ char *path = NULL;
 	Face *f = call->face;
 	const Caller *caller;
-	int r = may_cancel(call);
+	int r = call_may_cancel(call);
 
 	if (r <= 0)
 		return r;
@@ -386,6 +335,29 @@ static int cancel(Call *call)
 		return r;
 	path = job_path(call->id);
 	return sd_bus_reply_method_return(call->message, "o", path);
+}
+
+/* ---- rights ---- */
+
+static int check_allowed(Call *call)
+{
+	uint64_t job = call->options.job;
+
+	for (size_t i = 0; call->list && call->list[i]; i++) {
+		const Handler *handler;
+
+		if (!method_find(call->list[i], &handler))
+			return call_invalid(call, "one of the verbs is no method",
+					    "give names of methods, as in org.gpupass1(5)");
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(call->list[k], call->list[i]) == 0)
+				return call_invalid(call, "a verb is there twice", "give it once");
+	}
+	if (job > UINT32_MAX || (job == 0 && strv_contains(call->list, "Cancel")))
+		return call_invalid(call, "this is no job",
+				    "give the number of one that gpupass "
+				    "jobs shows, for Cancel");
+	return 0;
 }
 
 /* ---- all of them ---- */
@@ -411,19 +383,7 @@ static const Method methods[] = {
 #include "gpupass/interfaces.h"
 };
 
-typedef enum MethodKind {
-	KIND_LATE, /* answers later, a caller whom its action allows it */
-	KIND_JOB,  /* starts one, likewise */
-	KIND_OPEN, /* answers at once, whoever the bus lets in */
-	KIND_OWN,  /* asks polkit by itself */
-} MethodKind;
-
-static const struct {
-	int (*check)(Call *call); /* what its row does not say; NULL: nothing */
-	int (*act)(Call *call);	  /* NULL: a job does */
-	MethodKind kind;
-	Operation operation; /* of a job */
-} handlers[] = {
+static const Handler handlers[] = {
 	[METHOD_DECLARE] = { check_declare, declare, KIND_LATE, 0 },
 	[METHOD_NEAREST] = { check_declare, nearest, KIND_OPEN, 0 },
 	[METHOD_FORGET] = { NULL, forget, KIND_LATE, 0 },
@@ -446,48 +406,55 @@ static const struct {
 	[METHOD_GET_DOMAINS] = { NULL, get_domains, KIND_LATE, 0 },
 	[METHOD_GET_AUDIT] = { check_audit, get_audit, KIND_LATE, 0 },
 	[METHOD_GET_HOLDERS] = { NULL, get_holders, KIND_LATE, 0 },
+	[METHOD_ALLOWED] = { check_allowed, call_allowed, KIND_OPEN, 0 },
 	[METHOD_GET_METRICS] = { NULL, get_metrics, KIND_OPEN, 0 },
 	[METHOD_INSPECT] = { NULL, call_inspect, KIND_LATE, 0 },
 };
 _Static_assert(ELEMENTS(handlers) == METHOD_MAX_, "every method has its handler");
 
-static int act(Call *call, MethodId id)
+const Method *method_find(const char *name, const Handler **ret)
 {
-	MethodKind kind = handlers[id].kind;
+	for (size_t id = 0; id < METHOD_MAX_; id++)
+		if (strcmp(methods[id].name, name) == 0) {
+			*ret = &handlers[id];
+			return &methods[id];
+		}
+	return NULL;
+}
+
+static int act(Call *call, const Handler *handler)
+{
+	MethodKind kind = handler->kind;
 	bool asks = kind == KIND_LATE || kind == KIND_JOB;
 	int r = 1;
 
 	/* Rights never follow from a row that has none, or from a handler that there is not. */
-	if (asks != (methods[id].action != NULL) ||
-	    (kind != KIND_JOB) != (handlers[id].act != NULL))
+	if (asks != (call->method->action != NULL) || (kind != KIND_JOB) != (handler->act != NULL))
 		return -EACCES;
 	if (kind == KIND_JOB)
 		return call_start_job(call);
 	if (kind == KIND_LATE)
 		r = call_begin(call);
-	return r <= 0 ? r : handlers[id].act(call);
+	return r <= 0 ? r : handler->act(call);
 }
 
 /* sd-bus has checked path, interface, member and signature. */
 static int on_call(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
 	_cleanup_(call_clear) Call call = { .face = userdata, .message = m, .error = error };
-	const char *member = sd_bus_message_get_member(m);
-	MethodId id = 0;
+	const Handler *handler;
 	int r;
 
-	while (id < METHOD_MAX_ && strcmp(methods[id].name, member) != 0)
-		id++;
-	if (id == METHOD_MAX_)
+	call.method = method_find(sd_bus_message_get_member(m), &handler);
+	if (!call.method)
 		return -ENOSYS;
-	call.method = &methods[id];
 	r = call_read(&call);
-	if (r >= 0 && handlers[id].check)
-		r = handlers[id].check(&call);
-	if (r >= 0 && handlers[id].kind == KIND_JOB)
-		r = call_make_request(&call, handlers[id].operation);
+	if (r >= 0 && handler->check)
+		r = handler->check(&call);
+	if (r >= 0 && handler->kind == KIND_JOB)
+		r = call_make_request(&call, handler->operation);
 	if (r >= 0)
-		r = act(&call, id);
+		r = act(&call, handler);
 	if (r >= 0)
 		call.pending = NULL; /* the answer has it */
 	return r < 0 ? call_failed(&call, r) : 1;

@@ -28,6 +28,8 @@ struct Check {
 	uint64_t number;     /* its name for polkit, so that we can cancel it */
 	bool interactive;    /* polkit may ask for a password */
 	bool granted;	     /* the call waits to be dispatched once more */
+	PolkitAnswered done; /* NULL: the call comes again */
+	void *userdata;
 	sd_bus_slot *answer; /* awaited */
 };
 
@@ -113,31 +115,47 @@ static char *why_no_answer(const sd_bus_error *error)
 
 /* ---- the answer ---- */
 
-/* 1: yes; < 0: no, *error says why. */
-static int read_answer(const Check *check, sd_bus_message *answer, sd_bus_error *error)
+static PolkitAnswer read_answer(sd_bus_message *answer)
 {
-	const Decision *decision = &check->decision;
 	int authorized = false, challenge = false, r;
 
-	if (sd_bus_message_is_method_error(answer, NULL)) {
-		_cleanup_free_ char *why = why_no_answer(sd_bus_message_get_error(answer));
-
-		return access_denied(check->polkit, decision, why, error);
-	}
+	if (sd_bus_message_is_method_error(answer, SD_BUS_ERROR_NO_REPLY))
+		return POLKIT_SILENT;
+	if (sd_bus_message_is_method_error(answer, NULL))
+		return POLKIT_FAILED;
 	r = sd_bus_message_enter_container(answer, 'r', "bba{ss}");
 	if (r >= 0)
 		r = sd_bus_message_read(answer, "bb", &authorized, &challenge);
 	if (r < 0)
-		return access_denied(check->polkit, decision,
-				     "polkit's answer cannot be understood", error);
-	if (authorized)
+		return POLKIT_FAILED;
+	return authorized ? POLKIT_YES : challenge ? POLKIT_PASSWORD : POLKIT_NO;
+}
+
+/* 1: yes; < 0: no, *error says why. */
+static int judge_answer(const Check *check, sd_bus_message *answer, sd_bus_error *error)
+{
+	const Decision *decision = &check->decision;
+	_cleanup_free_ char *why = NULL;
+
+	switch (read_answer(answer)) {
+	case POLKIT_YES:
 		return 1;
-	if (!challenge)
+	case POLKIT_PASSWORD:
+		return deny(
+			check->polkit, decision, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+			check->interactive ? "a password is wanted, and nothing here can ask for it"
+					   : "a password is wanted, and asking was not allowed",
+			error);
+	case POLKIT_NO:
 		return access_denied(check->polkit, decision, "polkit says no", error);
-	return deny(check->polkit, decision, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
-		    check->interactive ? "a password is wanted, and nothing here can ask for it"
-				       : "a password is wanted, and asking was not allowed",
-		    error);
+	case POLKIT_SILENT:
+	case POLKIT_FAILED:
+		break;
+	}
+	why = sd_bus_message_is_method_error(answer, NULL)
+		      ? why_no_answer(sd_bus_message_get_error(answer))
+		      : xstrdup("polkit's answer cannot be understood");
+	return access_denied(check->polkit, decision, why, error);
 }
 
 /* The handler is entered again; the check stays, to be found there. */
@@ -154,11 +172,20 @@ static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_err
 	int r;
 
 	check->answer = sd_bus_slot_unref(check->answer);
-	r = read_answer(check, answer, &error);
+	if (sd_bus_message_is_method_error(answer, NULL))
+		call_off(check);
+	if (check->done) {
+		PolkitAnswered done = check->done;
+		void *whose = check->userdata;
+
+		/* It may ask again, in the place of this one. */
+		check = check_free(check);
+		done(read_answer(answer), whose);
+		return 1;
+	}
+	r = judge_answer(check, answer, &error);
 	if (r > 0)
 		r = dispatch_again(check);
-	else if (sd_bus_message_is_method_error(answer, NULL))
-		call_off(check);
 	if (r >= 0)
 		TAKE_PTR(check);
 	else if (sd_bus_error_is_set(&error))
@@ -242,7 +269,8 @@ static int ask(Check *check)
 	return r;
 }
 
-static int check_begin(Polkit *polkit, const Decision *decision)
+static int check_begin(Polkit *polkit, const Decision *decision, PolkitAnswered done,
+		       void *userdata)
 {
 	_cleanup_(check_freep) Check *check = xcalloc(1, sizeof(Check));
 	int r;
@@ -252,8 +280,10 @@ static int check_begin(Polkit *polkit, const Decision *decision)
 		.polkit = polkit,
 		.decision = *decision,
 		.number = ++polkit->last_number,
-		.interactive =
-			sd_bus_message_get_allow_interactive_authorization(decision->call) > 0,
+		.interactive = !done && sd_bus_message_get_allow_interactive_authorization(
+						decision->call) > 0,
+		.done = done,
+		.userdata = userdata,
 	};
 	sd_bus_message_ref(decision->call);
 	check->decision.caller = caller_copy(&decision->caller);
@@ -304,6 +334,17 @@ bool polkit_trusts(const Polkit *polkit)
 	return caller_is_privileged(callers_current(polkit->callers)->uid);
 }
 
+int polkit_ask(Polkit *polkit, const Decision *question, PolkitAnswered done, void *userdata,
+	       sd_bus_error *error)
+{
+	Decision limit = *question;
+
+	if (WAITING_OF(polkit->checks, decision.caller.uid, question->caller.uid) < CHECKS_MAX)
+		return check_begin(polkit, question, done, userdata);
+	limit.action = "questions to polkit";
+	return refusals_over_limit(polkit->refusals, &limit, CHECKS_MAX, error);
+}
+
 /* A look is no decision; a denied one is. */
 static int allow(const Polkit *polkit, const Decision *decision)
 {
@@ -333,10 +374,7 @@ int polkit_authorize(Polkit *polkit, sd_bus_message *m, const Decision *question
 					       error);
 	if (caller_is_privileged(caller->uid))
 		return allow(polkit, &decision);
-	if (WAITING_OF(polkit->checks, decision.caller.uid, caller->uid) < CHECKS_MAX)
-		return check_begin(polkit, &decision);
-	decision.action = "questions to polkit";
-	return refusals_over_limit(polkit->refusals, &decision, CHECKS_MAX, error);
+	return polkit_ask(polkit, &decision, NULL, NULL, error);
 }
 
 int polkit_require_root(Polkit *polkit, sd_bus_message *m, const Decision *question,

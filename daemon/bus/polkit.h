@@ -25,6 +25,21 @@ Polkit *polkit_new(sd_bus *bus, Callers *callers, Refusals *refusals);
 int polkit_authorize(Polkit *polkit, sd_bus_message *m, const Decision *question,
 		     sd_bus_error *error);
 
+typedef enum PolkitAnswer {
+	POLKIT_NO,
+	POLKIT_PASSWORD, /* yes, if somebody types it */
+	POLKIT_YES,
+	POLKIT_FAILED, /* an error, or nothing that can be understood */
+	POLKIT_SILENT, /* no answer in time */
+} PolkitAnswer;
+typedef void (*PolkitAnswered)(PolkitAnswer answer, void *userdata);
+/*
+ * Asks the same only to tell: permits and refuses nothing, records nothing, and nobody is asked for
+ * a password. The question has its call and caller. 0: it is asked. < 0: it is not, as above.
+ */
+int polkit_ask(Polkit *polkit, const Decision *question, PolkitAnswered done, void *userdata,
+	       sd_bus_error *error);
+
 /* true: the caller is root or the daemon's own user, and we do not ask polkit. */
 bool polkit_trusts(const Polkit *polkit);
 /*

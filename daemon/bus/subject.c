@@ -7,20 +7,13 @@
  * no error here. polkit then sees the caller's own word for it. So a caller who may not act does
  * not learn whether the domain exists; a caller who may learns it from the job.
  */
-#include "bus/call.h"
+#include "bus/subject.h"
 
 #include "gpupass/dbus.h"
-#include "util/text.h"
 #include "util/xalloc.h"
 
 /* Of one user at a time: each is a thread. */
 #define LOOKUPS_MAX 4
-
-typedef struct Subject {
-	char *domain_name; /* NULL: there is no such domain, or we did not look */
-	char *domain_uuid; /* likewise */
-	char *group;	   /* release: the group that the target names; NULL: none */
-} Subject;
 
 struct Lookup {
 	Lookup *next;
@@ -31,7 +24,6 @@ struct Lookup {
 	Subject found;
 };
 
-LOCAL_CLEAR(Subject, subject_clear)
 #include "subject.inc"
 
 /* ---- asking libvirt ---- */
@@ -98,13 +90,24 @@ static int lookup_begin(const Call *call, const char *word)
 	return 0;
 }
 
+int subject_look_up(const Call *call, const char *word, Subject *ret)
+{
+	_cleanup_(lookup_freep) Lookup *lookup = lookup_find(call->face, call->message);
+
+	if (!lookup)
+		return lookup_begin(call, word);
+	*ret = lookup->found;
+	lookup->found = (Subject){ 0 };
+	return 1;
+}
+
 /* ---- what a call is about ---- */
 
 /*
  * The picture has the domain of a group that is released, so the caller's words for it do not
  * matter. With a domain it is this one only if the word is its UUID.
  */
-static bool find_in_picture(const Face *f, const JobRequest *request, Subject *ret)
+static bool is_in_picture(const Face *f, const JobRequest *request, Subject *ret)
 {
 	const char *name = request->target ? request->target : request->group;
 	const Group *group = NULL;
@@ -121,27 +124,46 @@ static bool find_in_picture(const Face *f, const JobRequest *request, Subject *r
 	return true;
 }
 
+static const char *domain_word(const JobRequest *request)
+{
+	return request->domain ? request->domain : request->target;
+}
+
+static Decision make_question(const Call *call, const Subject *subject)
+{
+	const JobRequest *request = &call->request;
+
+	return (Decision){
+		.action = call->method->action,
+		.domain = subject->domain_name ? subject->domain_name : request->domain,
+		.domain_uuid = subject->domain_uuid,
+		.group = subject->group ? subject->group : request->group,
+		.target = request->target,
+	};
+}
+
+Decision subject_question(const Call *call, const Subject *found, Subject *own)
+{
+	const JobRequest *request = &call->request;
+	bool is_its = !is_in_picture(call->face, request, own) && domain_word(request);
+
+	return make_question(call, is_its ? found : own);
+}
+
 /* 1: *ret is filled in. 0: we are asking libvirt first. */
 static int find(const Call *call, Subject *ret)
 {
 	const JobRequest *request = &call->request;
-	Face *f = call->face;
-	_cleanup_(lookup_freep) Lookup *lookup = NULL;
 	const char *uuid = NULL;
 
-	if (polkit_granted(f->polkit, call->message, &uuid)) {
+	if (polkit_granted(call->face->polkit, call->message, &uuid)) {
 		ret->domain_uuid = xstrdup(uuid);
 		return 1;
 	}
-	lookup = lookup_find(f, call->message);
-	if (lookup) {
-		*ret = lookup->found;
-		lookup->found = (Subject){ 0 };
+	/* What has looked has a place among the lookups until it is fetched. */
+	if (!lookup_find(call->face, call->message) && is_in_picture(call->face, request, ret))
 		return 1;
-	}
-	if (find_in_picture(f, request, ret))
-		return 1;
-	return lookup_begin(call, request->domain ? request->domain : request->target);
+	return subject_look_up(call, domain_word(request), ret);
 }
 
 /* For callers that polkit is not asked about, nothing is looked up and the domain is not fixed. */
@@ -149,22 +171,13 @@ static int authorize(Call *call, Subject *subject)
 {
 	JobRequest *request = &call->request;
 	const Polkit *polkit = call->face->polkit;
-	bool looks = (request->domain || request->target) && !polkit_trusts(polkit);
-	Decision question = {
-		.action = call->method->action,
-		.domain = request->domain,
-		.group = request->group,
-		.target = request->target,
-	};
+	bool looks = domain_word(request) && !polkit_trusts(polkit);
 	int r = looks ? find(call, subject) : 1;
+	Decision question;
 
 	if (r <= 0)
 		return r;
-	if (subject->domain_name)
-		question.domain = subject->domain_name;
-	if (subject->group)
-		question.group = subject->group;
-	question.domain_uuid = subject->domain_uuid;
+	question = make_question(call, subject);
 	request->permitted = looks;
 	request->permitted_uuid = subject->domain_uuid;
 	return polkit_authorize(call->face->polkit, call->message, &question, call->error);

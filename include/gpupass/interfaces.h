@@ -188,6 +188,15 @@ MANAGER_METHOD("GetTopology", GET_TOPOLOGY, "", "", "s", ARG(topology), MAY, OPE
  */
 MANAGER_METHOD("GetDomains", GET_DOMAINS, "", "", "a(ssb)", ARG(domains), MAY, READ, 0)
 /*
+ * Returns for each of the verbs, which are names of methods, what polkit would answer a call of it
+ * with this domain and this group: yes; password, if it would ask for one; or no. Either may be
+ * empty, and is then not told to polkit. Nobody is asked for a password, nothing is recorded, and
+ * nothing is permitted: the call itself asks again, and may be refused for other reasons. _Cancel_
+ * takes the option _job_.
+ */
+MANAGER_METHOD("Allowed", ALLOWED, "asss", ARG(verbs) ARG(domain) ARG(group), "a{ss}", ARG(answers),
+	       MAY, OPEN, TAKES(JOB))
+/*
  * Returns records of the audit trail, oldest first: see *AUDIT*. Of many records it returns some
  * hundreds; call it again with _after_.
  */
@@ -549,8 +558,8 @@ METHOD_OPTION(SINCE, "since", UINT64, since_usec)
 METHOD_OPTION(UNTIL, "until", UINT64, until_usec)
 METHOD_OPTION(AFTER, "after", UINT64, after)
 /*
- * Only records of this user, by uid or login uid; about this job; of processes that came to hold a
- * GPU, or ceased to.
+ * Only records of this user, by uid or login uid; about this job (of *Allowed*: the one that would
+ * be cancelled); of processes that came to hold a GPU, or ceased to.
  */
 METHOD_OPTION(USER, "user", UINT64, user)
 METHOD_OPTION(JOB, "job", UINT64, job)

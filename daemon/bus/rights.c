@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who may cancel a job; and Allowed: what polkit would answer a call, for who wants to tell a person
+ * before. polkit is asked as that call would ask, one verb after another, so that a call takes one
+ * place among the questions of its user. Nothing is permitted here: the call itself asks again.
+ */
+#include "bus/subject.h"
+
+#include "gpupass/dbus.h"
+#include "util/text.h"
+#include "util/xalloc.h"
+
+/* ---- of a job ---- */
+
+/*
+ * Root may; and where root did not start the job, whoever polkit permits what the job does, on its
+ * own domain and group. polkit's rules can tell a cancel by its job.
+ *
+ * What a job is about becomes known while it plans, and polkit may take minutes. So a yes counts
+ * only for what was asked: when the job says something else by then, we ask again. That ends, since
+ * a job says so once.
+ */
+static const char *action_of(const JobRecord *job)
+{
+	static const char *const actions[] = {
+		[OPERATION_ASSIGN] = GPUPASS_ACTION_ASSIGN,
+		[OPERATION_RELEASE] = GPUPASS_ACTION_RELEASE,
+		[OPERATION_BIND] = GPUPASS_ACTION_BIND,
+		[OPERATION_UNBIND] = GPUPASS_ACTION_BIND,
+		[OPERATION_RECONCILE] = GPUPASS_ACTION_MANAGE,
+		[OPERATION_VERIFY] = GPUPASS_ACTION_PROBE,
+		[OPERATION_PROBE] = GPUPASS_ACTION_PROBE,
+		[OPERATION_PREPARE] = GPUPASS_ACTION_BIND,
+	};
+	_Static_assert(ELEMENTS(actions) == OPERATION_MAX_, "every operation has its action");
+
+	/* Of a job that there is not, only who may read learns so. */
+	return job ? actions[job->operation] : GPUPASS_ACTION_READ;
+}
+
+/* Returns the job; NULL: there is none. */
+static const JobRecord *cancel_question(const Face *f, uint32_t id, Decision *ret)
+{
+	const JobRecord *job = manager_job(f->manager, id);
+
+	*ret = (Decision){ .action = action_of(job), .job = id };
+	if (job) {
+		ret->domain = named(job->domain_name);
+		ret->domain_uuid = named(job->domain_uuid);
+		ret->group = named(job->group);
+	}
+	return job;
+}
+
+int call_may_cancel(Call *call)
+{
+	Polkit *polkit = call->face->polkit;
+	Decision question;
+	const JobRecord *job = cancel_question(call->face, call->id, &question);
+
+	polkit_forget_other(polkit, call->message, &question);
+	if (job && caller_is_privileged(job->caller_uid)) {
+		Decision of_root = question;
+		int r;
+
+		of_root.action = "cancel a job of root";
+		r = polkit_require_root(polkit, call->message, &of_root, call->error);
+		if (r < 0)
+			return r;
+	}
+	return polkit_authorize(polkit, call->message, &question, call->error);
+}
+
+/* ---- Allowed ---- */
+
+typedef struct Rights {
+	Face *face;
+	sd_bus_message *call, *reply;
+	Caller caller;
+	const char *domain, *group; /* of the call */
+	uint32_t job;		    /* likewise */
+	Subject found;
+	char **verbs;
+	size_t n;    /* of the verbs, those that are answered */
+	bool silent; /* polkit is, so it is not asked again */
+} Rights;
+
+static void rights_clear(Rights *rights)
+{
+	sd_bus_message_unref(rights->call);
+	sd_bus_message_unref(rights->reply);
+	caller_clear(&rights->caller);
+	subject_clear(&rights->found);
+	strv_free(rights->verbs);
+}
+
+DEFINE_LOCAL_FREE(Rights, rights_free, rights_clear)
+
+static int append(Rights *rights, PolkitAnswer answer)
+{
+	const char *word = answer == POLKIT_YES	       ? "yes"
+			   : answer == POLKIT_PASSWORD ? "password"
+						       : "no";
+
+	return sd_bus_message_append(rights->reply, "{ss}", rights->verbs[rights->n++], word);
+}
+
+/* The call as it would be made with this domain and this group. */
+static void name(Call *its, const Rights *rights)
+{
+	const char *what = its->method->names;
+
+	for (size_t n = 0; *what && n < ELEMENTS(its->names); what += strlen(what) + 1) {
+		bool is_domain = strcmp(what, "domain") == 0 ||
+				 (strcmp(what, "target") == 0 && *rights->domain);
+
+		its->names[n++] = (char *)(is_domain ? rights->domain : rights->group);
+	}
+	if ((its->method->takes & TAKES(GROUP)) && *rights->domain)
+		its->options.group = (char *)rights->group;
+	if (its->method->takes & TAKES(DOMAIN))
+		its->options.domain = (char *)rights->domain;
+}
+
+static void answered(PolkitAnswer answer, void *userdata);
+
+/* 1: *ret is known. 0: polkit is asked. */
+static int ask(Rights *rights, PolkitAnswer *ret, sd_bus_error *error)
+{
+	_cleanup_(subject_clear) Subject own = { 0 };
+	Call its = { .face = rights->face, .message = rights->call };
+	const JobRecord *job = NULL;
+	const Handler *handler;
+	Decision question;
+
+	its.method = method_find(rights->verbs[rights->n], &handler);
+	*ret = POLKIT_YES;
+	if (handler->kind == KIND_OPEN || caller_is_privileged(rights->caller.uid))
+		return 1;
+	*ret = POLKIT_NO;
+	if (rights->silent || rights->caller.uid == CALLER_UNKNOWN)
+		return 1;
+	name(&its, rights);
+	if (handler->kind == KIND_OWN)
+		job = cancel_question(its.face, rights->job, &question);
+	else if (handler->kind == KIND_JOB && call_make_request(&its, handler->operation) >= 0)
+		question = subject_question(&its, &rights->found, &own);
+	else
+		question = call_question(&its);
+	if (job && caller_is_privileged(job->caller_uid))
+		return 1;
+	question.call = rights->call;
+	question.caller = rights->caller;
+	return polkit_ask(its.face->polkit, &question, answered, rights, error);
+}
+
+/* 1: it is answered. 0: polkit is asked. */
+static int go_on(Rights *rights, sd_bus_error *error)
+{
+	int r;
+
+	while (rights->verbs && rights->verbs[rights->n]) {
+		PolkitAnswer answer;
+
+		r = ask(rights, &answer, error);
+		if (r > 0)
+			r = append(rights, answer) < 0 ? -ENOMEM : 1;
+		if (r <= 0)
+			return r;
+	}
+	r = sd_bus_message_close_container(rights->reply);
+	if (r >= 0)
+		r = sd_bus_send(NULL, rights->reply, NULL);
+	return r < 0 ? r : 1;
+}
+
+static void answered(PolkitAnswer answer, void *userdata)
+{
+	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+	_cleanup_(rights_freep) Rights *rights = userdata;
+	int r;
+
+	rights->silent = answer == POLKIT_SILENT;
+	r = append(rights, answer);
+	if (r >= 0)
+		r = go_on(rights, &error);
+	if (r == 0)
+		TAKE_PTR(rights);
+	else if (sd_bus_error_is_set(&error))
+		sd_bus_reply_method_error(rights->call, &error);
+	else if (r < 0)
+		callers_refuse(rights->call, r);
+}
+
+int call_allowed(Call *call)
+{
+	_cleanup_(rights_freep) Rights *rights = xcalloc(1, sizeof(Rights));
+	int r = 1;
+
+	*rights = (Rights){
+		.face = call->face,
+		.call = sd_bus_message_ref(call->message),
+		.caller = caller_copy(callers_current(call->face->callers)),
+		.domain = call->names[0],
+		.group = call->names[1],
+		.job = (uint32_t)call->options.job,
+		.verbs = TAKE_PTR(call->list),
+	};
+	if (*rights->domain && !polkit_trusts(call->face->polkit))
+		r = subject_look_up(call, rights->domain, &rights->found);
+	if (r <= 0)
+		return r;
+	r = sd_bus_message_new_method_return(call->message, &rights->reply);
+	if (r >= 0)
+		r = sd_bus_message_open_container(rights->reply, 'a', "{ss}");
+	if (r >= 0)
+		r = go_on(rights, call->error);
+	if (r == 0)
+		TAKE_PTR(rights);
+	return r;
+}
