@@ -17,7 +17,7 @@
 		libunistring-dev nettle-dev scdoc"
 	# To build the packages, which is how the lab gets what it tests, and what they depend on.
 	deps_packages="git build-essential debhelper dpkg-dev fakeroot kmod systemd udev"
-	deps_package_checks="lintian rpm rpmlint"
+	deps_package_checks="lintian rpm rpmlint cockpit-bridge"
 	deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils
 		libxml2-utils polkitd python3-jsonschema python3-pyte strace valgrind clustershell jq"
 	# What reads gpupass' metrics, what sos collects, and the other bus.
@@ -181,7 +181,7 @@ deps_install() {
 	# shellcheck disable=SC2086
 	case " ${missing[*]}" in
 	*" pacemaker"* | *" corosync"* | *" resource-agents"*) deps_mask $deps_masked || return ;;&
-	*" cockpit"*) deps_mask $deps_masked_cockpit || return ;;
+	*" cockpit-ws"*) deps_mask $deps_masked_cockpit || return ;;
 	esac
 	local log
 	log=$(mktemp)

@@ -29,7 +29,7 @@ build_packages() {
 	rm -f build/packages/*.deb build/packages/*.ddeb build/packages/*.buildinfo build/packages/*.changes
 	(
 		cd "$tree" || exit 1
-		rm -rf debian/.debhelper debian/tmp debian/gpupass debian/gpupassd debian/files \
+		rm -rf debian/.debhelper debian/tmp debian/gpupass debian/gpupassd debian/cockpit-gpupass debian/files \
 			debian/debhelper-build-stamp debian/*.debhelper debian/*.substvars
 		DEB_BUILD_OPTIONS="noautodbgsym parallel=$(nproc) ${DEB_BUILD_OPTIONS-}" \
 			dpkg-buildpackage -us -uc -b -nc
