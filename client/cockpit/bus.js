@@ -96,9 +96,12 @@ export class Failure extends Error {
 	static from(error) {
 		if (error instanceof Failure)
 			return error;
-		if (error?.problem)
+		if (error?.problem) {
+			const said = error.message || cockpit.message(error);
+
 			return Failure.of(BUS_ERROR + (PROBLEMS[error.problem] || "Failed"),
-				error.message === error.problem ? "" : error.message || cockpit.message(error));
+				said === error.problem ? "" : said);
+		}
 		return Failure.of(error?.name || `${BUS_ERROR}Failed`, String(error?.message ?? error));
 	}
 }
@@ -139,7 +142,7 @@ function released() {
 
 document.addEventListener("pointerdown", () => {
 	clearTimeout(pressed);
-	pressed = setTimeout(released, 1000);
+	pressed = setTimeout(released, 10000); /* the release may be lost */
 }, true);
 for (const event of ["pointerup", "pointercancel"])
 	document.addEventListener(event, released, true);

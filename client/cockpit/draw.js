@@ -73,8 +73,8 @@ export function s(tag, props, ...children) {
 
 /* ---- replacing what is shown ---- */
 
-function byKey(root, key, tag = "") {
-	return root.querySelector(`${tag}[data-key="${CSS.escape(key)}"]`);
+function byKey(root, key) {
+	return root.querySelector(`[data-key="${CSS.escape(key)}"]`);
 }
 
 /* Where the focus is, by the keys of the element and of what is around it. */
@@ -98,13 +98,14 @@ function find(root, keys) {
 export function become(place, ...children) {
 	const active = place.contains(document.activeElement) && document.activeElement !== place
 		? document.activeElement : null;
-	const keys = active ? keysOf(active).filter(key => byKey(place, key)) : [];
-	const details = [...place.querySelectorAll("details[data-key]")].map(d => [d.dataset.key, d.open]);
+	const within = element => keysOf(element).filter(key => byKey(place, key));
+	const keys = active ? within(active) : [];
+	const details = [...place.querySelectorAll("details[data-key]")].map(d => [within(d), d.open]);
 
 	place.replaceChildren();
 	append(place, children);
-	for (const [key, open] of details) {
-		const now = byKey(place, key, "details");
+	for (const [path, open] of details) {
+		const now = find(place, path);
 
 		if (now)
 			now.open = open;
@@ -118,6 +119,13 @@ export function become(place, ...children) {
 
 export function badge(kind, text, title) {
 	return h("span", { class: `badge ${kind}`, title }, text);
+}
+
+/* On a button for which polkit asks for a password. */
+export function lock() {
+	return [s("svg", { class: "lock", viewBox: "0 0 12 14", "aria-hidden": "true" },
+		s("path", { d: "M2 6V4a4 4 0 0 1 8 0v2h1v8H1V6zM4 6h4V4a2 2 0 0 0-4 0z", "fill-rule": "evenodd" })),
+	h("span", { class: "offscreen" }, " (asks for a password)")];
 }
 
 export function busy(text) {

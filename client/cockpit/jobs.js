@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 import { bus, endedJob, Failure, rightText } from "./bus.js";
-import { badge, become, copyButton, duration, h, notice, problem, prose, time } from "./draw.js";
+import { badge, become, copyButton, duration, h, lock, notice, problem, prose, time } from "./draw.js";
 import { jobSentence, jobState, stepState, verdictState } from "./states.js";
 
 function stateBadge({ kind, text, title }) {
@@ -153,22 +153,19 @@ export function jobView(path) {
 	const ask = async () => {
 		asked = `${job.DomainUuid} ${job.GroupName}`;
 		try {
-			const rights = await bus.allowed(["Cancel"], job.DomainUuid || job.DomainName, job.GroupName,
-				{ job: job.Id });
-
-			right = rights.Cancel;
+			right = (await bus.allowed(["Cancel"], "", "", { job: job.Id })).Cancel;
 		} catch {
 			right = "password";
 		}
 		draw();
 	};
 	const cancelButton = () => {
-		const may = ["planning", "running"].includes(job.State) && !job.CancelRequested;
-
-		return may && h("button", { type: "button", class: "small", "data-key": "cancel", onclick: cancel,
-			disabled: !["yes", "password"].includes(right) || cancelling,
-			title: rightText(right) },
-		"Cancel", right === "password" && " (password)");
+		if (!["planning", "running"].includes(job.State) || job.CancelRequested)
+			return null;
+		return [right === "no" && h("span", { class: "hint" }, rightText(right)),
+			h("button", { type: "button", class: "small", "data-key": "cancel", onclick: cancel,
+				title: rightText(right), disabled: !["yes", "password"].includes(right) || cancelling },
+			"Cancel", right === "password" && lock())];
 	};
 	/* The clocks of host and browser may differ. */
 	const tick = () => {

@@ -2,7 +2,7 @@
 /* What the host has: groups as cards with their acts, GPUs in no group, the picture, jobs. */
 import * as dialogs from "./assign.js";
 import { bus, endedJob, rightText } from "./bus.js";
-import { badge, become, copyButton, h, s, time } from "./draw.js";
+import { badge, become, copyButton, h, lock, s, time } from "./draw.js";
 import { jobsList } from "./jobs.js";
 import * as states from "./states.js";
 import { joined, linkText, look, NOUNS, plural, topology } from "./topology.js";
@@ -86,12 +86,6 @@ function barOf(act, group, rights, manager) {
 	if (["yes", "password"].includes(rights[act.verb]))
 		return null;
 	return rights.failure ? `what polkit says is not known, ${rights.failure.what}` : "";
-}
-
-function lock() {
-	return [s("svg", { class: "lock", viewBox: "0 0 12 14", "aria-hidden": "true" },
-		s("path", { d: "M2 6V4a4 4 0 0 1 8 0v2h1v8H1V6zM4 6h4V4a2 2 0 0 0-4 0z", "fill-rule": "evenodd" })),
-	h("span", { class: "offscreen" }, " (asks for a password)")];
 }
 
 function actsOf(group, rights, manager) {
