@@ -169,7 +169,8 @@ export function prose(text) {
 }
 
 function part(label, text, more) {
-	return text && h("div", { class: "part" }, h("dt", {}, label), h("dd", {}, prose(text), more));
+	return text && h("div", { class: "part" }, h("dt", {}, label),
+		h("dd", { class: more && "copied" }, h("div", {}, prose(text)), more));
 }
 
 export function problem(failure) {

@@ -91,9 +91,9 @@ function connection(model) {
 	if (!up && shown !== (failure || "busy")) {
 		shown = failure || "busy";
 		become($("connection"), failure
-			? [problem(failure),
+			? [problem(failure), h("div", { class: "row" },
 				h("button", { type: "button", "data-key": "again", onclick: bus.connect }, "Try again"),
-				h("p", { class: "hint" }, hint(failure))]
+				h("p", { class: "hint" }, hint(failure)))]
 			: busy("Connecting to gpupassd …"));
 	}
 	if (up && shown) {

@@ -13,12 +13,12 @@ function speed(mbps) {
 	return `${(mbps / 1000).toFixed(1)} GB/s`;
 }
 
-function said(label, text) {
-	return text && h("div", { class: "part" }, h("dt", {}, label), h("dd", {}, text));
+function said(label, text, more) {
+	return text && h("div", { class: "part" }, h("dt", {}, label), h("dd", more, text));
 }
 
 function remedy(text) {
-	return text && said("Remedy", [prose(text), copyButton(text)]);
+	return text && said("Remedy", [h("div", {}, prose(text)), copyButton(text)], { class: "copied" });
 }
 
 /* Of a part of it: links' speed, memory reached. */
