@@ -162,7 +162,8 @@ export function jobView(path) {
 	const cancelButton = () => {
 		if (!["planning", "running"].includes(job.State) || job.CancelRequested)
 			return null;
-		return [right === "no" && h("span", { class: "hint" }, rightText(right)),
+		return [right === "no" && h("span", { class: "hint" },
+			job.CallerUid === 0 ? "root began it, and only root may cancel it" : rightText(right)),
 			h("button", { type: "button", class: "small", "data-key": "cancel", onclick: cancel,
 				title: rightText(right), disabled: !["yes", "password"].includes(right) || cancelling },
 			"Cancel", right === "password" && lock())];
