@@ -264,16 +264,20 @@ class Page:
         return sum(quad[0::2]) / 4, sum(quad[1::2]) / 4
 
     def click(self, name=None, role=None, count=1, **where):
-        """It must be enabled, and nothing may cover it."""
-        node, known = self.find(name, role, **where)
-        expect(not known.get("disabled"), name or where, "is disabled:", known.get("description"))
+        """Waits until it is enabled, as a person does. Nothing may cover it."""
+        found = []
+
+        def enabled():
+            found[:] = self.find(name, role, **where)
+            return not found[1].get("disabled")
+        until(enabled, name or where, "is disabled:", lambda: found[1].get("description"), seconds=PATIENCE)
+        node = found[0]
         x, y = self.where(node)
-        expect(self.evaluate("() => true") is None or
-               self.on(node, f"""function () {{
-                   const top = document.elementFromPoint({x}, {y});
-                   return this.contains(top) || (top && top.contains(this) && !top.matches("dialog, body, html")) ||
-                       Boolean(this.labels && [...this.labels].some(l => l.contains(top)));
-               }}"""), name or where, "is covered, in:", self.text())
+        expect(self.on(node, f"""function () {{
+            const top = document.elementFromPoint({x}, {y});
+            return this.contains(top) || (top?.contains(this) && !top.matches("dialog, body, html")) ||
+                Boolean(this.labels && [...this.labels].some(l => l.contains(top)));
+        }}"""), name or where, "is covered, in:", self.text())
         for what in ("mouseMoved", "mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=what, x=x, y=y, button="none" if what == "mouseMoved" else "left",
                       clickCount=0 if what == "mouseMoved" else count)
