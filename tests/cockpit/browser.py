@@ -8,6 +8,7 @@ something covers them or they are disabled. What the page writes to its console 
 Content-Security-Policy refuses, is kept in Page.errors.
 """
 import base64
+import contextlib
 import fcntl
 import json
 import os
@@ -38,6 +39,10 @@ SHIFT, CONTROL = 8, 2
 # What a name alone may mean: what can be clicked.
 CLICKED = ("button", "link", "tab", "checkbox", "radio", "switch", "option", "menuitem", "combobox", "textbox",
            "searchbox", "spinbutton", "DisclosureTriangle", "treeitem", "row")
+
+
+class Gone(AssertionError):
+    """The page has drawn anew what was found in it."""
 
 
 class Browser:
@@ -107,6 +112,8 @@ class Browser:
             answer = self.receive(deadline - time.monotonic())
             expect(answer or time.monotonic() < deadline, "the browser does not answer:", method)
             if answer and answer.get("id") == self.number:
+                if "node" in answer.get("error", {}).get("message", ""):
+                    raise Gone(method, answer["error"])
                 expect("error" not in answer, method, answer.get("error"))
                 return answer["result"]
 
@@ -214,8 +221,10 @@ class Page:
         found = []
 
         def one():
-            found[:] = self.keyed(key) if key is not None else self.all(role, name, inside)
-            return len(found) == 1
+            with contextlib.suppress(Gone):
+                found[:] = self.keyed(key) if key is not None else self.all(role, name, inside)
+                return len(found) == 1
+            return False
         until(one, lambda: f"{len(found)} are {role or ''} {name or key!r}: {[n[:2] for n in found]}, on the page:",
               self.text, seconds=PATIENCE)
         return found[0][3], found[0][2]
@@ -264,23 +273,32 @@ class Page:
         return sum(quad[0::2]) / 4, sum(quad[1::2]) / 4
 
     def click(self, name=None, role=None, count=1, **where):
-        """Waits until it is enabled, as a person does. Nothing may cover it."""
-        found = []
+        """Waits until it is enabled, as a person does, and until nothing covers it: what is above it on the
+        page may grow."""
+        at, why = [], []
 
-        def enabled():
-            found[:] = self.find(name, role, **where)
-            return not found[1].get("disabled")
-        until(enabled, name or where, "is disabled:", lambda: found[1].get("description"), seconds=PATIENCE)
-        node = found[0]
+        def aimed():
+            with contextlib.suppress(Gone):
+                at[:] = self.aim(why, name, role, **where)
+            return at
+        until(aimed, name or where, lambda: " ".join(why), "on the page:", self.text, seconds=PATIENCE)
+        for what in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=what, x=at[0], y=at[1],
+                      button="none" if what == "mouseMoved" else "left", clickCount=0 if what == "mouseMoved" else count)
+
+    def aim(self, why, name, role, **where):
+        """Where to click, or nothing and why not."""
+        node, known = self.find(name, role, **where)
+        if known.get("disabled"):
+            why[:] = ["is disabled:", known.get("description", "")]
+            return []
         x, y = self.where(node)
-        expect(self.on(node, f"""function () {{
+        why[:] = ["is covered"]
+        return [x, y] if self.on(node, f"""function () {{
             const top = document.elementFromPoint({x}, {y});
             return this.contains(top) || (top?.contains(this) && !top.matches("dialog, body, html")) ||
                 Boolean(this.labels && [...this.labels].some(l => l.contains(top)));
-        }}"""), name or where, "is covered, in:", self.text())
-        for what in ("mouseMoved", "mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=what, x=x, y=y, button="none" if what == "mouseMoved" else "left",
-                      clickCount=0 if what == "mouseMoved" else count)
+        }}""") else []
 
     def hover(self, name=None, role=None, **where):
         x, y = self.where(self.find(name, role, **where)[0])
