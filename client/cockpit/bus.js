@@ -339,10 +339,8 @@ async function call(member, args = [], options = {}, { ask = false, all = false 
 	for (const [key, value] of Object.entries(options))
 		if (value !== undefined && value !== null)
 			dictionary[key] = cockpit.variant(OPTION[typeof value], value);
-	const how = { type: args.map(arg => ARGUMENT[typeof arg]).join("") + "a{sv}" };
+	const how = { type: args.map(arg => ARGUMENT[typeof arg]).join("") + "a{sv}", flags: ask ? "i" : "" };
 
-	if (ask)
-		how.flags = "i";
 	try {
 		const answer = await mine.channel.call(ROOT, MANAGER, member, [...args, dictionary], how);
 
