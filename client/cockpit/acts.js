@@ -4,7 +4,7 @@
  * ways out of it (closed, refused, another plan, a daemon that is gone) are here, so that no dialog
  * forgets one.
  */
-import { bus, Failure } from "./bus.js";
+import { bus, Failure, rightText } from "./bus.js";
 import { become, busy, dialog, h, notice, problem } from "./draw.js";
 import { jobView } from "./jobs.js";
 
@@ -65,13 +65,6 @@ function treeView(tree) {
 			node.host_address && `  ⇐ ${node.host_address}${number("NUMA node", node.host_node)}`)));
 }
 
-/* What an assignment leaves out is as important as what it does. */
-function leftOut({ operation, live, config }) {
-	return operation === "assign" && live !== config && h("p", {}, live
-		? "The definition stays as it is: after its next start the domain does not have the group."
-		: "Only the definition is changed: if the domain runs, it gets the group at its next start.");
-}
-
 export function planView(plan) {
 	const { operation, group, domain, live, config, changed, steps, functions, writes, warnings } = plan;
 	const where = live && config ? "running domain and definition" : live ? "running domain" : "definition";
@@ -80,7 +73,9 @@ export function planView(plan) {
 		h("h3", { tabindex: "-1", "data-key": "plan" }, `Plan: ${operation} ${group} `,
 			operation === "release" ? "from " : "to ", domain.name || domain.uuid, (live || config) && ` (${where})`),
 		h("p", { class: "hint" }, "Domain ", domain.name, ", ", h("code", {}, domain.uuid)),
-		changed ? leftOut(plan) : h("p", {}, "Nothing to do: everything is already as it should be."),
+		!changed && h("p", {}, "Nothing to do: everything is already as it should be."),
+		operation === "assign" && live && !config &&
+			h("p", {}, "The definition stays as it is: after its next start the domain does not have the group."),
 		warnings.length > 0 && h("div", { class: "act-warnings" }, section("Warnings", warnings, all => list("ul", all, one => one))),
 		section("Steps", steps, all => list("ol", all, one => [h("b", {}, one.name), ` ${one.detail}`])),
 		section("Functions, and the writes of each in their order", functions, all => functionsView(all, writes)),
@@ -165,7 +160,7 @@ export class Act {
 		become(this.may, "Asking what you may do …");
 		try {
 			rights = await bus.allowed(verbs, domain, group);
-			said = verbs.map(verb => this.right(verb, rights[verb]));
+			said = verbs.map(verb => this.right(verb, rights[verb] ?? "no"));
 		} catch (failure) {
 			said = [failure.what];
 		}
@@ -176,10 +171,10 @@ export class Act {
 	}
 
 	right(verb, word) {
-		const what = verb === "Plan" ? "Show the plan" : this.spec.label;
+		const why = rightText(word);
 
-		return word === "yes" ? "" : word === "password" ? `${what}: asks for a password.`
-			: `${what}: polkit does not permit it to you (org.gpupass1.${ACTION[verb]}).`;
+		return why && `${verb === "Plan" ? "Show the plan" : this.spec.label}: ${why}` +
+			(word === "no" ? ` (org.gpupass1.${ACTION[verb]})` : "");
 	}
 
 	/* What this dialog shows is of one daemon, and nothing of it is asked of the next one. */
@@ -206,7 +201,7 @@ export class Act {
 	}
 
 	submit() {
-		if (this.at !== "choosing" || this.go.disabled)
+		if (this.at !== "choosing" || this.go.disabled || this.epoch !== bus.model.epoch)
 			return;
 		this.failed = null;
 		if (this.spec.plan)
@@ -245,9 +240,10 @@ export class Act {
 
 	/* What is done is what was shown: for the domain of that UUID and that group, and by the same plan. */
 	async confirm(text, plan, options) {
-		const { epoch } = this;
 		let now;
 
+		if (this.epoch !== bus.model.epoch)
+			return;
 		this.stage("calling", busy("Looking whether the plan is still the same …"));
 		try {
 			now = await bus.call("Plan", [plan.domain.uuid, plan.group], options, { ask: true });
@@ -255,8 +251,6 @@ export class Act {
 			this.fail(failure);
 			return;
 		}
-		if (epoch !== bus.model.epoch)
-			return;
 		if (now === text)
 			this.run(this.spec.call(plan, options));
 		else if (this.open)

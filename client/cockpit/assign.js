@@ -45,8 +45,8 @@ function given(pairs) {
 	return Object.fromEntries(Object.entries(pairs).filter(([, value]) => value));
 }
 
-function sorted(map, key) {
-	return [...map.values()].sort((a, b) => a[key].localeCompare(b[key], "en", { numeric: true }));
+function byName(groups) {
+	return [...groups.values()].sort((a, b) => a.Name.localeCompare(b.Name, "en", { numeric: true }));
 }
 
 function companionsOf(group) {
@@ -56,7 +56,7 @@ function companionsOf(group) {
 /* ---- assign ---- */
 
 function groupOptions(wanted) {
-	const groups = sorted(bus.model.groups, "Name").filter(group => group.Assignable || group.Name === wanted);
+	const groups = byName(bus.model.groups).filter(group => group.Assignable || group.Name === wanted);
 
 	return [["", "any that is free: gpupassd chooses"], ...groups.map(group => [group.Name, `${group.Name}: ` +
 		[`${group.GpuAddresses.length}× ${group.Model || "GPU"}`, group.Link, ...companionsOf(group), group.State]
@@ -68,7 +68,7 @@ function domainOptions(domains) {
 	const alike = name => domains.filter(([other]) => printable(other) === printable(name)).length > 1;
 
 	return [["", "choose a domain"], ...domains.map(([name, uuid, runs]) => {
-		const has = sorted(bus.model.groups, "Name").filter(group => group.DomainUuid === uuid).map(group => group.Name);
+		const has = byName(bus.model.groups).filter(group => group.DomainUuid === uuid).map(group => group.Name);
 		const notes = [runs && "running", has.length && `has ${has.join(", ")}`,
 			(alike(name) || printable(name) !== name) && uuid].filter(Boolean);
 
@@ -206,12 +206,13 @@ export function openClear(group) {
 
 /* ---- declare ---- */
 
-function gpuBox(gpu) {
-	const group = bus.model.groups.get(gpu.Group);
+function gpuBoxes() {
+	const { gpus, groups } = bus.model;
 
-	return checkbox([h("code", {}, gpu.Address), " ", [gpu.Model || gpu.Name, gpu.NumaNode >= 0 && `NUMA ${gpu.NumaNode}`,
-		gpu.PhysicalSlot && `slot ${gpu.PhysicalSlot}`, group && `now of ${group.Name}`].filter(Boolean).join(", ")],
-	{ value: gpu.Address, "data-key": `gpu ${gpu.Address}` });
+	return [...gpus.values()].sort((a, b) => a.Address < b.Address ? -1 : 1).map(gpu => checkbox(
+		[h("code", {}, gpu.Address), " ", [gpu.Model || gpu.Name, gpu.NumaNode >= 0 && `NUMA ${gpu.NumaNode}`,
+			gpu.PhysicalSlot && `slot ${gpu.PhysicalSlot}`, groups.has(gpu.Group) && `in ${groups.get(gpu.Group).Name}`]
+			.filter(Boolean).join(", ")], { value: gpu.Address, "data-key": `gpu ${gpu.Address}` }));
 }
 
 function declared(path) {
@@ -255,7 +256,7 @@ function companionFields(chosen) {
 
 export function openDeclare() {
 	let act = null;
-	const name = text("name", "", () => act.ask()), boxes = sorted(bus.model.gpus, "Address").map(gpuBox);
+	const name = text("name", "", () => act.ask()), boxes = gpuBoxes();
 	const chosen = () => boxes.filter(box => box.input.checked).map(box => box.input.value);
 	const companions = companionFields(chosen);
 	const unbridged = checkbox("I have looked at this board: no bridge is on it", { "data-key": "no-bridge-seen" });
