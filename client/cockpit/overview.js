@@ -185,8 +185,21 @@ function moreOf(group, gpus, assignment) {
 		h("dl", {}, rows.filter(([, text]) => text).map(([name, text]) => part(name, text))));
 }
 
+/* To it in the list of jobs, where it is followed live. */
+function jobButton(job) {
+	return h("button", { type: "button", class: "small plain", "data-key": `job ${job.path}`, onclick: () => {
+		const found = document.querySelector(`[data-key="${CSS.escape(`${bus.model.epoch} ${job.path}`)}"]`);
+
+		if (found) {
+			found.open = true;
+			found.querySelector("summary").focus();
+		}
+	} }, `Job ${job.Id}: ${states.jobSentence(job)}`);
+}
+
 function cardOf(group, gpus, assignment, job, rights, manager) {
-	const state = states.groupState(group), how = states.provenanceState(group.Provenance), remedy = remedyOf(group);
+	const state = states.groupState(group), how = states.provenanceState(group.Provenance);
+	const remedy = remedyOf(group);
 	/* Other reasons end in their own remedy. */
 	const ownRemedy = group.Reason && !["quarantined", "unready"].includes(group.State);
 
@@ -195,11 +208,12 @@ function cardOf(group, gpus, assignment, job, rights, manager) {
 			h("span", { title: how.title }, `${group.GpuAddresses.length}× ${group.Model || "GPU"}`,
 				group.Link === "-" ? "" : how.text === "none" ? " · links not known"
 					: ` · ${linkText(group)}, ${how.text}`)),
-		group.Reason && h("p", {}, group.Reason, " ",
+		/* Of a group in a job's hand the reason is the number of the job. */
+		group.Reason && !job && h("p", {}, group.Reason, " ",
 			remedy && ownRemedy && copyButton(remedy[1], "Copy the remedy")),
-		job && h("p", { class: "hint" }, `Job ${job.Id}: ${states.jobSentence(job)}`),
-		remedy && !ownRemedy && h("p", { class: "remedy" }, "Remedy: ", remedy[0], h("code", {}, remedy[1]), " ",
-			copyButton(remedy[1])),
+		job && h("p", {}, jobButton(job)),
+		remedy && !ownRemedy && h("p", { class: "remedy" }, "Remedy: ", remedy[0], h("code", {}, remedy[1]),
+			" ", copyButton(remedy[1])),
 		dirtyOf(group, gpus),
 		group.VerifiedAt > 0 && h("p", {}, "In the guest ", stateBadge(states.verdictState(group.Verified)),
 			` ${time(group.VerifiedAt)}`),
@@ -214,10 +228,9 @@ function cardOf(group, gpus, assignment, job, rights, manager) {
 
 /* ---- around the cards ---- */
 
-function headOf(model, groups, go) {
+function headOf(model, groups, working, go) {
 	const rank = group => SEVERITY.indexOf(states.groupState(group).kind);
 	const order = [...new Set([...groups].sort((a, b) => rank(a) - rank(b)).map(group => group.State))];
-	const working = [...model.jobs.values()].filter(job => !endedJob(job));
 	const { manager } = model;
 
 	return [
@@ -229,8 +242,7 @@ function headOf(model, groups, go) {
 					title: `Go to ${those[0].Name}`, onclick: () => go(those[0]) },
 				badge(states.groupState(those[0]).kind, `${those.length} ${state}`));
 			}),
-			h("span", { class: "hint" }, working.length === 0 ? "No job is at work."
-				: `At work: ${joined(working.map(states.jobSentence))}`)),
+			working.length > 0 ? working.map(jobButton) : h("span", { class: "hint" }, "No job is at work.")),
 		manager.DomainsFrom === "libvirt" && !manager.LibvirtConnected && h("p", { class: "problem" },
 			"libvirt is not connected. Without it nothing can be assigned or released."),
 		manager.IommuEnabled === false && h("p", { class: "problem" },
@@ -239,13 +251,15 @@ function headOf(model, groups, go) {
 }
 
 function aloneOf(gpus) {
-	return gpus.length > 0 && [h("h2", {}, "GPUs in no group"), h("div", { class: "card scroll" }, h("table", {},
-		headings(["GPU", "Model", "Driver", "NUMA", "Health", "Why"]),
-		h("tbody", {}, gpus.map(gpu => h("tr", { tabindex: -1, "data-key": `gpu ${gpu.Address}` },
-			h("th", { scope: "row", class: "mono" }, gpu.Address), h("td", {}, gpu.Model || gpu.Name),
-			h("td", {}, gpu.Driver || "none"), h("td", {}, gpu.NumaNode >= 0 ? gpu.NumaNode : "-"),
-			h("td", {}, healthOf(gpu)),
-			h("td", {}, joined([WHY_ALONE[gpu.Nvlink] ?? "no group", gpu.NvlinkNote], ": ")))))))];
+	const rows = gpus.map(gpu => h("tr", { tabindex: -1, "data-key": `gpu ${gpu.Address}` },
+		h("th", { scope: "row", class: "mono" }, gpu.Address), h("td", {}, gpu.Model || gpu.Name),
+		h("td", {}, gpu.Driver || "none"), h("td", {}, gpu.NumaNode >= 0 ? gpu.NumaNode : "-"),
+		h("td", {}, healthOf(gpu)),
+		h("td", {}, joined([WHY_ALONE[gpu.Nvlink] ?? "no group", gpu.NvlinkNote], ": "))));
+
+	return gpus.length > 0 && [h("h2", {}, "GPUs in no group"), h("div", { class: "card scroll", tabindex: 0,
+		role: "group", "aria-label": "GPUs in no group", "data-key": "alone" }, h("table", {},
+		headings(["GPU", "Model", "Driver", "NUMA", "Health", "Why"]), h("tbody", {}, rows)))];
 }
 
 /* Replaces what is in a place only if it says something else: what a person has selected stays so. */
@@ -270,6 +284,7 @@ export function start(place) {
 	const jobs = h("div", { class: "card" });
 	const drawHead = drawer(head), drawAlone = drawer(alone), drawJobs = drawer(jobs);
 	const shown = new Map();
+	let { epoch } = bus.model;
 
 	place.classList.add("overview");
 	become(place, head, h("section", {}, h("h2", {}, "Groups"), none, cards), alone,
@@ -277,15 +292,16 @@ export function start(place) {
 
 	function drawCard(group, at, model, found) {
 		if (!shown.has(group.path)) {
-			const card = h("article", { class: "card", tabindex: -1, "aria-label": `Group ${group.Name}` });
+			const card = h("article", { class: "card", tabindex: -1, "data-key": group.path,
+				"aria-label": `Group ${group.Name}` });
 
 			shown.set(group.path, { card, draw: drawer(card) });
 		}
 		const { card, draw: drawInside } = shown.get(group.path);
 		const gpus = group.GpuAddresses.map(address => found.get(address));
 		const assignment = [...model.assignments.values()].find(one => one.Group === group.path);
-		const { Id, Operation, DomainName } = model.jobs.get(group.Job) ?? {};
-		const job = Id && { Id, Operation, DomainName, GroupName: group.Name };
+		const { path, Id, Operation, DomainName } = model.jobs.get(group.Job) ?? {};
+		const job = path && { path, Id, Operation, DomainName, GroupName: group.Name };
 		const { DomainsFrom, LibvirtConnected } = model.manager;
 		const manager = { DomainsFrom, LibvirtConnected };
 		const about = [group, gpus, assignment, job, rightsOf(group, draw), manager];
@@ -303,9 +319,11 @@ export function start(place) {
 		const found = new Map(gpus.map(gpu => [gpu.Address, gpu]));
 		const free = gpus.filter(gpu => !model.groups.has(gpu.Group));
 
+		const working = [...model.jobs.values()].filter(job => !endedJob(job));
+
 		drawHead([groups.map(({ Name, State }) => [Name, State]), gpus.length, model.manager,
-			[...model.jobs.values()].filter(job => !endedJob(job)).map(states.jobSentence)],
-		() => headOf(model, groups, group => shown.get(group.path)?.card.focus()));
+			working.map(job => [job.Id, states.jobSentence(job)])],
+		() => headOf(model, groups, working, group => shown.get(group.path)?.card.focus()));
 		for (const [path, { card }] of shown)
 			if (!model.groups.has(path) && shown.delete(path))
 				card.remove();
@@ -319,11 +337,12 @@ export function start(place) {
 	}
 
 	bus.watch(model => {
+		if (model.epoch !== epoch)
+			answers.clear();
+		({ epoch } = model);
 		/* Without the daemon the tab is hidden: what is shown stays until it is there again. */
 		if (model.up)
 			draw();
-		else
-			answers.clear();
 	});
 	topology(picture, (name, address) => {
 		const group = [...bus.model.groups.values()].find(one => one.Name === name);

@@ -9,7 +9,7 @@ import { groupState } from "./states.js";
 
 const W = 132, H = 82, GAP = 12, PAD = 12, HEAD = 34, BAR = 18, LEVEL = 28, STUB = 14, LANE = 28;
 /* Of bold letters, with room for a wider font. */
-const LETTER = 7.2;
+const LETTER = 7;
 const NEAR = ["PIX", "PXB", "PHB", "NODE", "SYS"];
 const BRIDGES = { "root-port": "root port", "upstream-port": "switch" };
 const WHY_ALONE = { none: "no NVLink", sxm: "SXM board", unknown: "unknown board" };
@@ -71,8 +71,9 @@ function devicesOf(t, kinds) {
 	const below = new Map();
 	const all = [...t.gpus.map(d => ({ ...d, kind: "gpu" })), ...t.companions];
 	const devices = all.map((d, index) => ({
-		index, kind: d.kind, address: d.address, driver: d.driver, group: d.group, node: d.numa_node ?? Infinity,
-		model: d.model || `${d.vendor_id}:${d.device_id}`, alone: WHY_ALONE[d.nvlink?.kind] ?? "no group",
+		index, kind: d.kind, address: d.address, driver: d.driver, group: d.group,
+		node: d.numa_node ?? Infinity, model: d.model || `${d.vendor_id}:${d.device_id}`,
+		alone: WHY_ALONE[d.nvlink?.kind] ?? "no group",
 		near: (d.distances ?? []).filter(one => t.gpus.some(gpu => gpu.address === one.to))
 			.sort((a, b) => NEAR.indexOf(a.pcie) - NEAR.indexOf(b.pcie))[0],
 		path: d.upstream_path.filter(bridge => kinds.get(bridge) !== "downstream-port"),
@@ -148,7 +149,7 @@ function flow(devices) {
 	return { panels, rows: [...rows.values()].sort((a, b) => a.key - b.key) };
 }
 
-/* A rail for each row of a group, in a lane of its own where two would touch. A trunk joins those of a group. */
+/* A rail for each row of a group, in a lane of its own where two would touch. A trunk joins several. */
 function railsOf(devices, right) {
 	const rails = [], trunks = [];
 
@@ -343,7 +344,7 @@ function summaryOf(l, groups) {
 	const some = (n, word, end) => n > 0 && plural(n, word, end);
 	const of = kind => some(l.devices.filter(d => d.kind === kind).length, NOUNS[kind]);
 
-	return joined([...["gpu", "nic", "vf", "nvme"].map(of), some(groups.filter(linked).length, "NVLink group"),
+	return joined([...Object.keys(NOUNS).map(of), some(groups.filter(linked).length, "NVLink group"),
 		some(l.t.numa_nodes.length, "NUMA node"), some(l.t.nvswitches, "NVSwitch", "es")], " · ");
 }
 
@@ -362,7 +363,7 @@ function shapeOf({ gpus, groups }) {
 
 /* Draws into this place, and keeps it so. pick(name of a group or null, address) is called for a box. */
 export function topology(place, pick) {
-	let wanted = null, underWay = null, drawn = null;
+	let wanted = null, underWay = null, drawn = null, epoch = null;
 
 	function paint({ groups, gpus }) {
 		const byName = new Map([...groups.values()].map(group => [group.Name, group]));
@@ -422,10 +423,11 @@ export function topology(place, pick) {
 	}
 
 	bus.watch(model => {
-		if (!model.up) {
+		if (model.epoch !== epoch)
 			wanted = underWay = null;
+		({ epoch } = model);
+		if (!model.up)
 			return;
-		}
 		const before = wanted;
 
 		wanted = shapeOf(model);
