@@ -284,8 +284,10 @@ export class Act {
 		if (job.State !== "done" && !this.open)
 			notice("bad", h("b", {}, this.title), problem(Failure.of(job.ErrorName, job.ErrorMessage)));
 		else if (job.State !== "done")
-			this.dialog.foot.prepend(h("button", { type: "button", "data-key": "back",
-				onclick: () => this.choosing() }, "Choose again"));
+			this.dialog.foot.prepend(h("button", { type: "button", "data-key": "back", onclick: () => {
+				this.choosing();
+				this.heed(bus.model);
+			} }, "Choose again"));
 	}
 
 	end(said) {

@@ -206,13 +206,14 @@ export function openClear(group) {
 
 /* ---- declare ---- */
 
-function gpuBoxes() {
+function gpuBoxes(likely) {
 	const { gpus, groups } = bus.model;
 
 	return [...gpus.values()].sort((a, b) => a.Address < b.Address ? -1 : 1).map(gpu => checkbox(
 		[h("code", {}, gpu.Address), " ", [gpu.Model || gpu.Name, gpu.NumaNode >= 0 && `NUMA ${gpu.NumaNode}`,
 			gpu.PhysicalSlot && `slot ${gpu.PhysicalSlot}`, groups.has(gpu.Group) && `in ${groups.get(gpu.Group).Name}`]
-			.filter(Boolean).join(", ")], { value: gpu.Address, "data-key": `gpu ${gpu.Address}` }));
+			.filter(Boolean).join(", ")],
+		{ value: gpu.Address, checked: likely.includes(gpu.Address), "data-key": `gpu ${gpu.Address}` }));
 }
 
 function declared(path) {
@@ -254,9 +255,11 @@ function companionFields(chosen) {
 	};
 }
 
-export function openDeclare() {
+/* Where one pairing is likely, it is what the form begins with. */
+export function openDeclare(group = null) {
+	const likely = group?.State === "inferred" ? group : { Name: "", GpuAddresses: [] };
 	let act = null;
-	const name = text("name", "", () => act.ask()), boxes = gpuBoxes();
+	const name = text("name", likely.Name, () => act.ask()), boxes = gpuBoxes(likely.GpuAddresses);
 	const chosen = () => boxes.filter(box => box.input.checked).map(box => box.input.value);
 	const companions = companionFields(chosen);
 	const unbridged = checkbox("I have looked at this board: no bridge is on it", { "data-key": "no-bridge-seen" });

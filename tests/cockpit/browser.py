@@ -112,7 +112,7 @@ class Browser:
             answer = self.receive(deadline - time.monotonic())
             expect(answer or time.monotonic() < deadline, "the browser does not answer:", method)
             if answer and answer.get("id") == self.number:
-                if "node" in answer.get("error", {}).get("message", ""):
+                if "node" in answer.get("error", {}).get("message", "").lower():
                     raise Gone(method, answer["error"])
                 expect("error" not in answer, method, answer.get("error"))
                 return answer["result"]
