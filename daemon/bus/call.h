@@ -88,6 +88,7 @@ int call_start_job(Call *call);
 /* rights.c: 1: the caller may cancel the job of call->id. 0: polkit is asked, as above. */
 int call_may_cancel(Call *call);
 /* rights.c: of Allowed. */
+int call_check_allowed(Call *call);
 int call_allowed(Call *call);
 
 /* methods.c: methods and signals; userdata is the Face. Properties are in views.h. */

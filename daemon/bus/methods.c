@@ -195,14 +195,17 @@ static int get_domains(Call *call)
 	_cleanup_(pending_freep) Pending *pending = TAKE_PTR(call->pending);
 	const Manager *m = call->face->manager;
 	const DomainUses *uses = manager_uses(m);
+	DomainSource source = manager_domain_source(m);
 	int r;
 
 	if (!uses)
-		return sd_bus_error_setf(call->error,
-					 problem_dbus_name(GPUPASS_ERROR_LIBVIRT_UNAVAILABLE),
-					 "%s, so which domains there are is not known\n"
-					 "State:  nothing was changed\nRemedy: see: gpupass status",
-					 domain_source_silence(manager_domain_source(m)));
+		return sd_bus_error_setf(
+			call->error, problem_dbus_name(GPUPASS_ERROR_LIBVIRT_UNAVAILABLE),
+			"%s, so which domains there are is not known\n"
+			"State:  nothing was changed\nRemedy: %s",
+			domain_source_silence(source),
+			source == DOMAINS_LIBVIRT ? "start libvirtd or virtqemud, then try again"
+						  : "see: gpupass status");
 	r = sd_bus_message_new_method_return(pending->call, &reply);
 	if (r >= 0)
 		r = append_domains(reply, uses);
@@ -337,29 +340,6 @@ static int cancel(Call *call)
 	return sd_bus_reply_method_return(call->message, "o", path);
 }
 
-/* ---- rights ---- */
-
-static int check_allowed(Call *call)
-{
-	uint64_t job = call->options.job;
-
-	for (size_t i = 0; call->list && call->list[i]; i++) {
-		const Handler *handler;
-
-		if (!method_find(call->list[i], &handler))
-			return call_invalid(call, "one of the verbs is no method",
-					    "give names of methods, as in org.gpupass1(5)");
-		for (size_t k = 0; k < i; k++)
-			if (strcmp(call->list[k], call->list[i]) == 0)
-				return call_invalid(call, "a verb is there twice", "give it once");
-	}
-	if (job > UINT32_MAX || (job == 0 && strv_contains(call->list, "Cancel")))
-		return call_invalid(call, "this is no job",
-				    "give the number of one that gpupass "
-				    "jobs shows, for Cancel");
-	return 0;
-}
-
 /* ---- all of them ---- */
 
 typedef enum MethodId {
@@ -406,7 +386,7 @@ static const Handler handlers[] = {
 	[METHOD_GET_DOMAINS] = { NULL, get_domains, KIND_LATE, 0 },
 	[METHOD_GET_AUDIT] = { check_audit, get_audit, KIND_LATE, 0 },
 	[METHOD_GET_HOLDERS] = { NULL, get_holders, KIND_LATE, 0 },
-	[METHOD_ALLOWED] = { check_allowed, call_allowed, KIND_OPEN, 0 },
+	[METHOD_ALLOWED] = { call_check_allowed, call_allowed, KIND_OPEN, 0 },
 	[METHOD_GET_METRICS] = { NULL, get_metrics, KIND_OPEN, 0 },
 	[METHOD_INSPECT] = { NULL, call_inspect, KIND_LATE, 0 },
 };

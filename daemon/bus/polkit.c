@@ -132,30 +132,24 @@ static PolkitAnswer read_answer(sd_bus_message *answer)
 }
 
 /* 1: yes; < 0: no, *error says why. */
-static int judge_answer(const Check *check, sd_bus_message *answer, sd_bus_error *error)
+static int judge_answer(const Check *check, sd_bus_message *m, sd_bus_error *error)
 {
-	const Decision *decision = &check->decision;
-	_cleanup_free_ char *why = NULL;
+	PolkitAnswer answer = read_answer(m);
+	const char *name = SD_BUS_ERROR_ACCESS_DENIED, *why = "polkit says no";
+	_cleanup_free_ char *failed = NULL;
 
-	switch (read_answer(answer)) {
-	case POLKIT_YES:
+	if (answer == POLKIT_YES)
 		return 1;
-	case POLKIT_PASSWORD:
-		return deny(
-			check->polkit, decision, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
-			check->interactive ? "a password is wanted, and nothing here can ask for it"
-					   : "a password is wanted, and asking was not allowed",
-			error);
-	case POLKIT_NO:
-		return access_denied(check->polkit, decision, "polkit says no", error);
-	case POLKIT_SILENT:
-	case POLKIT_FAILED:
-		break;
+	if (answer == POLKIT_PASSWORD) {
+		name = SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED;
+		why = check->interactive ? "a password is wanted, and nothing here can ask for it"
+					 : "a password is wanted, and asking was not allowed";
+	} else if (sd_bus_message_is_method_error(m, NULL)) {
+		why = failed = why_no_answer(sd_bus_message_get_error(m));
+	} else if (answer == POLKIT_FAILED) {
+		why = "polkit's answer cannot be understood";
 	}
-	why = sd_bus_message_is_method_error(answer, NULL)
-		      ? why_no_answer(sd_bus_message_get_error(answer))
-		      : xstrdup("polkit's answer cannot be understood");
-	return access_denied(check->polkit, decision, why, error);
+	return deny(check->polkit, &check->decision, name, why, error);
 }
 
 /* The handler is entered again; the check stays, to be found there. */

@@ -96,13 +96,15 @@ static void rights_clear(Rights *rights)
 
 DEFINE_LOCAL_FREE(Rights, rights_free, rights_clear)
 
+/* 1, or < 0. */
 static int append(Rights *rights, PolkitAnswer answer)
 {
 	const char *word = answer == POLKIT_YES	       ? "yes"
 			   : answer == POLKIT_PASSWORD ? "password"
 						       : "no";
+	int r = sd_bus_message_append(rights->reply, "{ss}", rights->verbs[rights->n++], word);
 
-	return sd_bus_message_append(rights->reply, "{ss}", rights->verbs[rights->n++], word);
+	return r < 0 ? r : 1;
 }
 
 /* The call as it would be made with this domain and this group. */
@@ -154,42 +156,63 @@ static int ask(Rights *rights, PolkitAnswer *ret, sd_bus_error *error)
 	return polkit_ask(its.face->polkit, &question, answered, rights, error);
 }
 
-/* 1: it is answered. 0: polkit is asked. */
+static bool is_answered(const Rights *rights)
+{
+	return !rights->verbs || !rights->verbs[rights->n];
+}
+
+/* < 0: it cannot go on. Otherwise polkit is asked, or all is answered. */
 static int go_on(Rights *rights, sd_bus_error *error)
 {
-	int r;
+	PolkitAnswer answer;
+	int r = 1;
 
-	while (rights->verbs && rights->verbs[rights->n]) {
-		PolkitAnswer answer;
-
+	while (r > 0 && !is_answered(rights)) {
 		r = ask(rights, &answer, error);
 		if (r > 0)
-			r = append(rights, answer) < 0 ? -ENOMEM : 1;
-		if (r <= 0)
-			return r;
+			r = append(rights, answer);
 	}
+	if (r <= 0)
+		return r;
 	r = sd_bus_message_close_container(rights->reply);
-	if (r >= 0)
-		r = sd_bus_send(NULL, rights->reply, NULL);
-	return r < 0 ? r : 1;
+	return r < 0 ? r : sd_bus_send(NULL, rights->reply, NULL);
 }
 
 static void answered(PolkitAnswer answer, void *userdata)
 {
-	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
 	_cleanup_(rights_freep) Rights *rights = userdata;
 	int r;
 
 	rights->silent = answer == POLKIT_SILENT;
 	r = append(rights, answer);
-	if (r >= 0)
-		r = go_on(rights, &error);
-	if (r == 0)
-		TAKE_PTR(rights);
-	else if (sd_bus_error_is_set(&error))
-		sd_bus_reply_method_error(rights->call, &error);
-	else if (r < 0)
+	/* In the place of the question that was answered, so that no limit is met. */
+	if (r > 0)
+		r = go_on(rights, NULL);
+	if (r < 0)
 		callers_refuse(rights->call, r);
+	else if (!is_answered(rights))
+		TAKE_PTR(rights);
+}
+
+int call_check_allowed(Call *call)
+{
+	uint64_t job = call->options.job;
+
+	for (size_t i = 0; call->list && call->list[i]; i++) {
+		const Handler *handler;
+
+		if (!method_find(call->list[i], &handler))
+			return call_invalid(call, "one of the verbs is no method",
+					    "give names of methods, as in org.gpupass1(5)");
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(call->list[k], call->list[i]) == 0)
+				return call_invalid(call, "a verb is there twice", "give it once");
+	}
+	if (job > UINT32_MAX || (job == 0 && strv_contains(call->list, "Cancel")))
+		return call_invalid(call, "this is no job",
+				    "give the number of one that gpupass "
+				    "jobs shows, for Cancel");
+	return 0;
 }
 
 int call_allowed(Call *call)
@@ -215,7 +238,7 @@ int call_allowed(Call *call)
 		r = sd_bus_message_open_container(rights->reply, 'a', "{ss}");
 	if (r >= 0)
 		r = go_on(rights, call->error);
-	if (r == 0)
+	if (r >= 0 && !is_answered(rights))
 		TAKE_PTR(rights);
 	return r;
 }
