@@ -5,7 +5,7 @@ import { bus, endedJob, rightText } from "./bus.js";
 import { badge, become, copyButton, h, lock, s, time } from "./draw.js";
 import { jobsList } from "./jobs.js";
 import * as states from "./states.js";
-import { joined, linkText, look, NOUNS, plural, topology } from "./topology.js";
+import { joined, linkText, look, NOUNS, plural, topology, WHY_ALONE } from "./topology.js";
 
 const has = group => group.DomainUuid !== "" && ["assigned", "degraded"].includes(group.State);
 const unsure = group => ["unknown", "inferred"].includes(group.State);
@@ -24,7 +24,8 @@ const ACTS = [
 	{ verb: "Probe", open: dialogs.openProbe, fits: unsure, ofHost: true },
 ];
 
-const WHY_ALONE = { none: "no NVLink", sxm: "SXM", unknown: "unknown board" };
+/* What can be done where there is no group for it yet. */
+const HOST = { path: "host", Name: "", DomainUuid: "", State: "unknown" };
 const SEVERITY = ["bad", "warn", "busy", "ok", "none"];
 const natural = new Intl.Collator("en", { numeric: true }).compare;
 const part = (name, text) => h("div", { class: "part" }, h("dt", {}, name), h("dd", {}, text));
@@ -282,12 +283,14 @@ export function start(place) {
 	const cards = h("div", { class: "cards" });
 	const none = h("p", { class: "empty" }), alone = h("section", {}), picture = h("div", {});
 	const jobs = h("div", { class: "card" });
+	const host = h("div", {}), drawHost = drawer(host);
 	const drawHead = drawer(head), drawAlone = drawer(alone), drawJobs = drawer(jobs);
 	const shown = new Map();
 	let { epoch } = bus.model;
 
 	place.classList.add("overview");
-	become(place, head, h("section", {}, h("h2", {}, "Groups"), none, cards), alone,
+	become(place, head,
+		h("section", {}, h("div", { class: "row" }, h("h2", {}, "Groups"), host), none, cards), alone,
 		h("section", {}, h("h2", {}, "Topology"), picture), h("section", {}, h("h2", {}, "Jobs"), jobs));
 
 	function drawCard(group, at, model, found) {
@@ -324,6 +327,9 @@ export function start(place) {
 		drawHead([groups.map(({ Name, State }) => [Name, State]), gpus.length, model.manager,
 			working.map(job => [job.Id, states.jobSentence(job)])],
 		() => headOf(model, groups, working, group => shown.get(group.path)?.card.focus()));
+		const rights = rightsOf(HOST, draw);
+
+		drawHost(rights, () => actsOf(HOST, rights, model.manager));
 		for (const [path, { card }] of shown)
 			if (!model.groups.has(path) && shown.delete(path))
 				card.remove();

@@ -12,7 +12,7 @@ const W = 132, H = 82, GAP = 12, PAD = 12, HEAD = 34, BAR = 18, LEVEL = 28, STUB
 const LETTER = 7;
 const NEAR = ["PIX", "PXB", "PHB", "NODE", "SYS"];
 const BRIDGES = { "root-port": "root port", "upstream-port": "switch" };
-const WHY_ALONE = { none: "no NVLink", sxm: "SXM board", unknown: "unknown board" };
+export const WHY_ALONE = { none: "no NVLink", sxm: "SXM board", unknown: "unknown board" };
 export const NOUNS = { gpu: "GPU", nic: "NIC", vf: "VF", nvme: "NVMe" };
 
 const LOOKS = { free: "free", bound: "bound", assigned: "held", degraded: "bad", foreign: "bad",
