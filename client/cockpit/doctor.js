@@ -75,8 +75,9 @@ function reportView({ domain, symptom, counts, checks }) {
 	];
 }
 
-function startReport(place) {
-	let question = 0, epoch = 0, listed = "", may = {};
+/* permit: is told what polkit says of the host. */
+function startReport(place, permit) {
+	let question = 0, answered = false, epoch = 0, listed = "", may = {};
 	const domain = h("select", { id: "doctor-domain", onfocus: list, onchange: look },
 		h("option", { value: "" }, "This host"));
 	const symptom = h("select", { id: "doctor-symptom", disabled: true },
@@ -87,17 +88,20 @@ function startReport(place) {
 	/* The answer to the newest question stays, whichever comes last. */
 	async function ask() {
 		const mine = ++question;
-		let shown = null;
+		let shown = null, failed = false;
 
 		become(told, busy("The checks run: a second, or 40 where a device does not answer."));
 		try {
 			shown = reportView(await bus.read(SCHEMA, "the report", "Doctor", [domain.value],
 				{ symptom: domain.value ? symptom.value || null : null }, { ask: true }));
 		} catch (failure) {
+			failed = true;
 			shown = problem(Failure.from(failure));
 		}
-		if (mine === question)
-			become(told, shown);
+		if (mine !== question)
+			return;
+		answered = !failed;
+		become(told, shown);
 	}
 
 	/* Of the domain that is chosen: polkit may tell one from another. */
@@ -116,6 +120,8 @@ function startReport(place) {
 			return;
 		may = now;
 		button.disabled = !["yes", "password"].includes(may.Doctor);
+		if (!chosen)
+			permit(may.Doctor);
 		if (may.Doctor === "no")
 			failure = refusal("org.gpupass1.read");
 		become(why, failure ? problem(failure) : h("p", { class: "hint" }, rightText(may.Doctor)));
@@ -160,8 +166,11 @@ function startReport(place) {
 			return;
 		epoch = model.epoch;
 		await look();
+		if (epoch !== bus.model.epoch)
+			return;
 		list();
-		if (may.Doctor === "yes" && question === 0)
+		/* Also when the answer was lost with an earlier daemon. */
+		if (may.Doctor === "yes" && !answered)
 			ask();
 	});
 }
@@ -206,8 +215,17 @@ function offer(bytes) {
 
 function startBundle(place) {
 	const told = h("div", {});
-	const button = h("button", { type: "button", onclick: async () => {
-		button.disabled = true;
+	let making = false, right = "no";
+	const button = h("button", { type: "button", onclick: make }, "Make and download");
+
+	function draw() {
+		button.disabled = making || !["yes", "password"].includes(right);
+		button.title = rightText(right);
+	}
+
+	async function make() {
+		making = true;
+		draw();
 		become(told, busy("The bundle is being made."));
 		try {
 			const { bytes, said } = await makeBundle();
@@ -218,9 +236,11 @@ function startBundle(place) {
 		} catch (failure) {
 			become(told, problem(failure));
 		}
-		button.disabled = false;
-	} }, "Make and download");
+		making = false;
+		draw();
+	}
 
+	draw();
 	place.append(
 		h("h2", {}, "Bundle"),
 		h("p", {}, "A tar for somebody who cannot reach this host: what doctor found and what from, ",
@@ -232,6 +252,10 @@ function startBundle(place) {
 			"written. The journal may have names that nobody knows any more: look through the ",
 			"archive before you send it."),
 		button, told);
+	return now => {
+		right = now;
+		draw();
+	};
 }
 
 export function start(place) {
@@ -239,6 +263,5 @@ export function start(place) {
 	const bundle = h("section", { class: "card doctor" });
 
 	place.append(report, bundle);
-	startReport(report);
-	startBundle(bundle);
+	startReport(report, startBundle(bundle));
 }

@@ -34,7 +34,8 @@ function rowView(record) {
 	];
 
 	return h("tr", { role: "row", "data-sequence": record.sequence },
-		cells.map((cell, i) => h("td", { role: "cell", "data-column": COLUMNS[i] }, cell)));
+		cells.map((cell, i) => h("td", { role: "cell", class: cell === "-" && "none",
+			"data-column": COLUMNS[i] }, cell)));
 }
 
 /* ---- the tab ---- */
@@ -76,10 +77,9 @@ export function start(place) {
 	}
 
 	function begin() {
-		const top = bus.model.manager.AuditSequence ?? 0;
-
-		trail = { filter: filterNow(), ask: right === "password", top, low: top, step: STEP,
-			room: ROOM, begun: false, stopped: false, queued: false };
+		trail = { filter: filterNow(), ask: right === "password", top: null,
+			low: bus.model.manager.AuditSequence ?? 0, step: STEP, room: ROOM,
+			begun: false, stopped: false, queued: false };
 		become(body);
 		tell();
 		inTurn(older);
@@ -146,8 +146,10 @@ export function start(place) {
 		become(told, busy("Reading the audit trail."));
 		do {
 			const from = Math.max(0, mine.low - mine.step);
-			const { rows } = await read(mine, from, mine.low);
+			/* The first time all that is there: the sequence is of what is on disk already. */
+			const { rows, after } = await read(mine, from, mine.top === null ? Infinity : mine.low);
 
+			mine.top ??= after;
 			found += rows.length;
 			mine.low = from;
 			mine.step = rows.length < STEP / 4 ? mine.step * 4 : STEP;
