@@ -155,15 +155,16 @@ export class Act {
 	async permit(button, verbs, domain, group) {
 		const turn = ++this.turn;
 		let rights = {}, said;
+		const slow = setTimeout(() => turn === this.turn && become(this.may, "Asking what you may do …"), 500);
 
 		button.disabled = true;
-		become(this.may, "Asking what you may do …");
 		try {
 			rights = await bus.allowed(verbs, domain, group);
 			said = verbs.map(verb => this.right(verb, rights[verb] ?? "no"));
 		} catch (failure) {
 			said = [failure.what];
 		}
+		clearTimeout(slow);
 		if (turn !== this.turn)
 			return;
 		button.disabled = !["yes", "password"].includes(rights[verbs[0]]);
@@ -217,19 +218,18 @@ export class Act {
 		const { turn } = this;
 
 		try {
-			const text = await bus.call("Plan", args, options, { ask: true });
+			const plan = await planOf(args, options);
 
 			if (turn === this.turn && this.open)
-				this.show(text, options);
+				this.show(plan, options);
 		} catch (failure) {
 			if (turn === this.turn && this.open)
 				this.choosing(failure);
 		}
 	}
 
-	show(text, options, why) {
-		const plan = JSON.parse(text);
-		const go = this.button(this.spec.label, { type: "button", onclick: () => this.confirm(text, plan, options) });
+	show(plan, options, why) {
+		const go = this.button(this.spec.label, { type: "button", onclick: () => this.confirm(plan, options) });
 
 		this.stage("plan", [why && alarm(why), planView(plan)], plan.changed && go,
 			h("button", { type: "button", "data-key": "back", onclick: () => this.choosing() }, "Back"));
@@ -239,19 +239,19 @@ export class Act {
 	}
 
 	/* What is done is what was shown: for the domain of that UUID and that group, and by the same plan. */
-	async confirm(text, plan, options) {
+	async confirm(plan, options) {
 		let now;
 
 		if (this.epoch !== bus.model.epoch)
 			return;
 		this.stage("calling", busy("Looking whether the plan is still the same …"));
 		try {
-			now = await bus.call("Plan", [plan.domain.uuid, plan.group], options, { ask: true });
+			now = await planOf([plan.domain.uuid, plan.group], options);
 		} catch (failure) {
 			this.fail(failure);
 			return;
 		}
-		if (now === text)
+		if (JSON.stringify(now) === JSON.stringify(plan))
 			this.run(this.spec.call(plan, options));
 		else if (this.open)
 			this.show(now, options, `Nothing was done, because ${OTHER_PLAN}. This is the new one.`);
@@ -293,6 +293,10 @@ export class Act {
 	end(said) {
 		this.stage("ended", h("p", { role: "status" }, said));
 	}
+}
+
+function planOf(args, options) {
+	return bus.read("org.gpupass1.plan/1", "the plan", "Plan", args, options, { ask: true });
 }
 
 function alarm(text) {

@@ -219,7 +219,8 @@ function gpuBoxes(likely) {
 function declared(path) {
 	const group = bus.model.groups.get(path);
 
-	return `Declared ${group.Name}: ${group.GpuAddresses.join(", ")}` +
+	/* Its signal may come behind the answer. */
+	return !group ? "Declared." : `Declared ${group.Name}: ${group.GpuAddresses.join(", ")}` +
 		(group.Companions.length ? ` with ${companionsOf(group).join(", ")}` : "") +
 		`; it is ${group.State}${group.Assignable || !group.Reason ? "" : `: ${group.Reason}`}`;
 }
