@@ -215,17 +215,13 @@ function offer(bytes) {
 
 function startBundle(place) {
 	const told = h("div", {});
-	let making = false, right = "no";
-	const button = h("button", { type: "button", onclick: make }, "Make and download");
-
-	function draw() {
-		button.disabled = making || !["yes", "password"].includes(right);
-		button.title = rightText(right);
-	}
+	let making = false;
+	const button = h("button", { type: "button", disabled: true, onclick: make }, "Make and download");
 
 	async function make() {
+		if (making)
+			return;
 		making = true;
-		draw();
 		become(told, busy("The bundle is being made."));
 		try {
 			const { bytes, said } = await makeBundle();
@@ -237,10 +233,8 @@ function startBundle(place) {
 			become(told, problem(failure));
 		}
 		making = false;
-		draw();
 	}
 
-	draw();
 	place.append(
 		h("h2", {}, "Bundle"),
 		h("p", {}, "A tar for somebody who cannot reach this host: what doctor found and what from, ",
@@ -252,9 +246,9 @@ function startBundle(place) {
 			"written. The journal may have names that nobody knows any more: look through the ",
 			"archive before you send it."),
 		button, told);
-	return now => {
-		right = now;
-		draw();
+	return right => {
+		button.disabled = !["yes", "password"].includes(right);
+		button.title = rightText(right);
 	};
 }
 

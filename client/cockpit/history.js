@@ -80,6 +80,8 @@ export function start(place) {
 		trail = { filter: filterNow(), ask: right === "password", top: null,
 			low: bus.model.manager.AuditSequence ?? 0, step: STEP, room: ROOM,
 			begun: false, stopped: false, queued: false };
+		/* It does not wait for an answer that nobody wants any more. */
+		turn = Promise.resolve();
 		become(body);
 		tell();
 		inTurn(older);
@@ -94,7 +96,6 @@ export function start(place) {
 
 			if (mine !== trail)
 				return;
-			more.disabled = true;
 			try {
 				await work(mine);
 				if (mine === trail)
@@ -103,7 +104,6 @@ export function start(place) {
 				if (mine === trail && life === bus.model.epoch)
 					stop(mine, Failure.from(failure));
 			}
-			more.disabled = false;
 		});
 	}
 
@@ -125,12 +125,10 @@ export function start(place) {
 	async function read(mine, after, to) {
 		const records = [];
 
-		for (let on = true; on && after < to;) {
+		for (let on = true; on && after < to && mine === trail;) {
 			const page = await bus.read(SCHEMA, "the audit trail", "GetAudit", [],
 				{ ...mine.filter, after }, { ask: mine.ask });
 
-			if (mine !== trail)
-				throw new Failure("", "another filter was chosen");
 			records.push(...page.records.filter(({ sequence }) => sequence <= to));
 			/* A page that does not come further would be asked for without end. */
 			on = page.more && page.last > after;
@@ -149,6 +147,8 @@ export function start(place) {
 			/* The first time all that is there: the sequence is of what is on disk already. */
 			const { rows, after } = await read(mine, from, mine.top === null ? Infinity : mine.low);
 
+			if (mine !== trail)
+				return;
 			mine.top ??= after;
 			found += rows.length;
 			mine.low = from;
@@ -157,6 +157,7 @@ export function start(place) {
 			tell();
 		} while (mine.low > 0 && found < STEP / 4 && !mine.ask);
 		mine.begun = true;
+		mine.stopped = false;
 		mine.room = Math.max(mine.room, body.rows.length);
 		follow();
 	}
@@ -164,6 +165,8 @@ export function start(place) {
 	async function newer(mine) {
 		const { rows, after } = await read(mine, mine.top, Infinity);
 
+		if (mine !== trail)
+			return;
 		mine.top = after;
 		body.prepend(...rows);
 		/* What goes at the end can be read again. */
