@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "../bus")]
 from rig import TIMEOUT, expect, until  # noqa: E402
-PATIENCE = TIMEOUT / 4  # a page needs a second
+PATIENCE = min(TIMEOUT / 4, 90)  # a page needs a second
 PICTURES = os.path.join(HERE, "../../build/cockpit")
 COMMAND = ["chromium", "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
            "--disable-background-networking", "--disable-component-update", "--no-first-run", "--mute-audio",
