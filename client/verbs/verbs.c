@@ -241,10 +241,8 @@ int verbs_dispatch(Client *c)
 	const Verb *verb;
 	int r;
 
-	if (o->version) {
-		fprintf(c->out.stream, "gpupass %s\n", GPUPASS_VERSION);
-		return GPUPASS_EXIT_DONE;
-	}
+	if (o->version)
+		return print_version(c);
 	/* The words of a line that is not finished may be any. */
 	if (strcmp(name, "complete") == 0)
 		return verbs_complete(c, verbs, ELEMENTS(verbs), o->arguments + 1, n);

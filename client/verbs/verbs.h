@@ -39,6 +39,9 @@ int verbs_complete(Client *c, const Verb *verbs, size_t n_verbs, char *const *wo
 const ColumnKind *list_columns(size_t *ret_n);
 const ColumnKind *jobs_columns(size_t *ret_n);
 
+/* --version: of the program, of the interface, and of each format. */
+int print_version(Client *c);
+
 /* Finds the verb that the command line names, checks what it was given, and runs it. */
 int verbs_dispatch(Client *c);
 

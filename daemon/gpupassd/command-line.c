@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "gpupassd/command-line.h"
 
-#include "gpupass/cleanup.h"
+#include "gpupass/dbus.h"
+#include "gpupass/formats.h"
 #include "util/arguments.h"
 
 static const char help[] =
@@ -10,7 +11,7 @@ static const char help[] =
 	"Gives NVLink-bridged GPUs to libvirt domains, whole groups at a time.\n"
 	"\n"
 	"  -h --help             Show this text\n"
-	"     --version          Show the version\n"
+	"     --version          Show the versions, of files, too\n"
 	"     --check            Check the settings and declared groups, and exit\n"
 	"     --config-dir=DIR   Settings, groups and assignments (" GPUPASS_CONFIG_DIR ")\n"
 	"     --state-dir=DIR    Journal, quarantines, receipts (" GPUPASS_STATE_DIR ")\n"
@@ -30,7 +31,11 @@ static const char help[] =
 	"\n"
 	"See gpupassd(8).\n";
 
-static const Program program = { "gpupassd", help, GPUPASS_VERSION };
+#define AND_FILE(name) " " name
+static const char version[] =
+	GPUPASS_VERSION " (" GPUPASS_BUS_NAME "; files:" GPUPASS_FILES(AND_FILE) ")";
+
+static const Program program = { "gpupassd", help, version };
 
 bool options_parse(int argc, char **argv, Options *ret, int *ret_status)
 {

@@ -82,3 +82,4 @@
 #define GPUPASS_SCHEMA_JOB "org.gpupass1.job/1"
 #define GPUPASS_SCHEMA_JOBS "org.gpupass1.jobs/1"
 #define GPUPASS_SCHEMA_ERROR "org.gpupass1.error/1"
+#define GPUPASS_SCHEMA_VERSION "org.gpupass1.version/1"
