@@ -42,7 +42,8 @@ function functionsView(functions, writes) {
 		const one = functions.find(f => f.address === address);
 		const from = one?.from.driver || "none", to = one?.to.driver || "none";
 
-		return [h("h5", {}, address, one && h("span", { class: "hint" }, ` IOMMU group ${one.iommu_group ?? "-"}, `,
+		return [h("h5", {}, address, one && h("span", { class: "hint" },
+			` IOMMU group ${one.iommu_group ?? "-"}, `,
 			from === to ? `${to}, as it is` : `${from} → ${to}`)),
 		own.length > 0 && list("ol", own, ({ path, value }) => h("code", {}, path, " ← ",
 			value === "\n" ? h("i", {}, "empty line") : value))];
@@ -71,14 +72,17 @@ export function planView(plan) {
 
 	return h("div", { class: "act-plan" },
 		h("h3", { tabindex: "-1", "data-key": "plan" }, `Plan: ${operation} ${group} `,
-			operation === "release" ? "from " : "to ", domain.name || domain.uuid, (live || config) && ` (${where})`),
+			operation === "release" ? "from " : "to ", domain.name || domain.uuid,
+			(live || config) && ` (${where})`),
 		h("p", { class: "hint" }, "Domain ", domain.name, ", ", h("code", {}, domain.uuid)),
 		!changed && h("p", {}, "Nothing to do: everything is already as it should be."),
 		operation === "assign" && live && !config &&
-			h("p", {}, "The definition stays as it is: after its next start the domain does not have the group."),
-		warnings.length > 0 && h("div", { class: "act-warnings" }, section("Warnings", warnings, all => list("ul", all, one => one))),
+			h("p", {}, "The definition stays as it is: after its next start it does not have the group."),
+		warnings.length > 0 && h("div", { class: "act-warnings" },
+			section("Warnings", warnings, all => list("ul", all, one => one))),
 		section("Steps", steps, all => list("ol", all, one => [h("b", {}, one.name), ` ${one.detail}`])),
-		section("Functions, and the writes of each in their order", functions, all => functionsView(all, writes)),
+		section("Functions, and the writes of each in their order", functions,
+			all => functionsView(all, writes)),
 		section("PCIe tree of the guest, and what of the host it stands for", plan.guest_tree, treeView),
 		section("Domain XML", plan.xml_diff, diffView),
 		section("Fit", plan.findings?.filter(one => one.severity === "info"), all => list("ul", all, one =>
@@ -130,13 +134,15 @@ export class Act {
 	}
 
 	button(label, props) {
-		return h("button", { class: "primary", "data-key": "act", "aria-describedby": "act-may", ...props }, label);
+		return h("button", { class: "primary", "data-key": "act", "aria-describedby": "act-may", ...props },
+			label);
 	}
 
 	choosing(...why) {
-		this.go = this.button(this.spec.plan ? "Show the plan" : this.spec.label, { type: "submit", form: "act-form" });
-		this.stage("choosing", [why.filter(Boolean).map(one => one instanceof Failure ? problem(one) : alarm(one)),
-			this.form], this.go);
+		this.go = this.button(this.spec.plan ? "Show the plan" : this.spec.label,
+			{ type: "submit", form: "act-form" });
+		this.stage("choosing", [why.filter(Boolean).map(one =>
+			one instanceof Failure ? problem(one) : alarm(one)), this.form], this.go);
 		this.ask();
 		this.form.querySelector("input, select")?.focus();
 	}
@@ -147,15 +153,16 @@ export class Act {
 		if (this.at !== "choosing")
 			return;
 		/* To assign is asked about a domain. */
-		this.permit(this.go, !this.spec.plan ? [this.spec.verb] : domain ? ["Plan", this.spec.verb] : ["Plan"],
-			domain, group);
+		this.permit(this.go,
+			!this.spec.plan ? [this.spec.verb] : domain ? ["Plan", this.spec.verb] : ["Plan"], domain, group);
 	}
 
 	/* A button is shut until polkit's answer about what is chosen now is there. */
 	async permit(button, verbs, domain, group) {
 		const turn = ++this.turn;
 		let rights = {}, said;
-		const slow = setTimeout(() => turn === this.turn && become(this.may, "Asking what you may do …"), 500);
+		const slow = setTimeout(() =>
+			turn === this.turn && become(this.may, "Asking what you may do …"), 500);
 
 		button.disabled = true;
 		try {
@@ -229,7 +236,8 @@ export class Act {
 	}
 
 	show(plan, options, why) {
-		const go = this.button(this.spec.label, { type: "button", onclick: () => this.confirm(plan, options) });
+		const go = this.button(this.spec.label,
+			{ type: "button", onclick: () => this.confirm(plan, options) });
 
 		this.stage("plan", [why && alarm(why), planView(plan)], plan.changed && go,
 			h("button", { type: "button", "data-key": "back", onclick: () => this.choosing() }, "Back"));
@@ -256,7 +264,8 @@ export class Act {
 		else if (this.open)
 			this.show(now, options, `Nothing was done, because ${OTHER_PLAN}. This is the new one.`);
 		else
-			this.fail(new Failure("org.gpupass1.Error.StalePlan", `${OTHER_PLAN}\nState: nothing was changed`));
+			this.fail(new Failure("org.gpupass1.Error.StalePlan",
+				`${OTHER_PLAN}\nState: nothing was changed`));
 	}
 
 	/* ---- the call; from here on it goes on without the dialog, too ---- */

@@ -13,7 +13,8 @@ function field(label, input, hint) {
 	input.id = id;
 	if (hint)
 		input.setAttribute("aria-describedby", `${id}-hint`);
-	return h("div", {}, h("label", { for: id }, label), input, hint && h("p", { id: `${id}-hint`, class: "hint" }, hint));
+	return h("div", {}, h("label", { for: id }, label), input,
+		hint && h("p", { id: `${id}-hint`, class: "hint" }, hint));
 }
 
 function checkbox(label, props) {
@@ -34,7 +35,8 @@ function select(key, items, chosen) {
 function text(key, value, changed) {
 	let later = 0;
 
-	return h("input", { type: "text", "data-key": key, value, required: true, autocomplete: "off", spellcheck: "false",
+	return h("input", { type: "text", "data-key": key, value, required: true,
+		autocomplete: "off", spellcheck: "false",
 		oninput: () => {
 			clearTimeout(later);
 			later = setTimeout(changed, 300);
@@ -58,9 +60,11 @@ function companionsOf(group) {
 function groupOptions(wanted) {
 	const groups = byName(bus.model.groups).filter(group => group.Assignable || group.Name === wanted);
 
-	return [["", "any that is free: gpupassd chooses"], ...groups.map(group => [group.Name, `${group.Name}: ` +
-		[`${group.GpuAddresses.length}× ${group.Model || "GPU"}`, group.Link, ...companionsOf(group), group.State]
-			.filter(Boolean).join(", ")])];
+	const line = group => [`${group.GpuAddresses.length}× ${group.Model || "GPU"}`, group.Link,
+		...companionsOf(group), group.State].filter(Boolean).join(", ");
+
+	return [["", "any that is free: gpupassd chooses"],
+		...groups.map(group => [group.Name, `${group.Name}: ${line(group)}`])];
 }
 
 /* Names that look alike, or are not what they look, are told apart by their UUIDs. */
@@ -68,7 +72,7 @@ function domainOptions(domains) {
 	const alike = name => domains.filter(([other]) => printable(other) === printable(name)).length > 1;
 
 	return [["", "choose a domain"], ...domains.map(([name, uuid, runs]) => {
-		const has = byName(bus.model.groups).filter(group => group.DomainUuid === uuid).map(group => group.Name);
+		const has = byName(bus.model.groups).filter(one => one.DomainUuid === uuid).map(one => one.Name);
 		const notes = [runs && "running", has.length && `has ${has.join(", ")}`,
 			(alike(name) || printable(name) !== name) && uuid].filter(Boolean);
 
@@ -92,7 +96,8 @@ function domainField(wanted, changed) {
 
 		try {
 			const domains = await bus.call("GetDomains");
-			const chosen = domains.find(([, uuid]) => uuid === word) || domains.find(([name]) => name === word);
+			const chosen = domains.find(([, uuid]) => uuid === word) ||
+				domains.find(([name]) => name === word);
 
 			now = select("domain", domainOptions(domains), chosen?.[1]);
 			now.addEventListener("change", changed);
@@ -117,8 +122,10 @@ export function openAssign({ domain = "", group = null } = {}) {
 	const change = select("change", [["", "the definition, and the running domain if it runs"],
 		["live", "only the running domain"], ["config", "only the definition"]]);
 	const topology = select("topology", [["", "as the group was assigned, or else flat"],
-		["mirror", "mirror: the guest sees the host's distances"], ["flat", "flat: each on a port of its own"]]);
-	const modes = [["", "advise: say what does not suit"], ["apply", "apply: change the definition so that it suits"],
+		["mirror", "mirror: the guest sees the host's distances"],
+		["flat", "flat: each on a port of its own"]]);
+	const modes = [["", "advise: say what does not suit"],
+		["apply", "apply: change the definition so that it suits"],
 		["strict", "strict: refuse what does not suit"]];
 	const numa = select("numa", modes), fit = select("fit", modes);
 
@@ -128,7 +135,8 @@ export function openAssign({ domain = "", group = null } = {}) {
 		fields: [whose.place, field("Group", which),
 			h("details", { "data-key": "more" }, h("summary", {}, "More options"),
 				field("What is changed", change), field("Topology in the guest", topology),
-				field("NUMA nodes of memory and vCPUs", numa), field("Address space, firmware, memory", fit))],
+				field("NUMA nodes of memory and vCPUs", numa),
+				field("Address space, firmware, memory", fit))],
 		about: () => [whose.value(), which.value],
 		refresh: () => {
 			become(which, options(groupOptions(wanted), which.value));
@@ -156,7 +164,8 @@ export function openRelease(group) {
 		about: () => [uuid, name],
 		plan: () => ({ args: [uuid, name],
 			options: { operation: "release", ...given({ "keep-vfio": keep.input.checked }) } }),
-		call: (plan, { operation, ...chosen }) => ({ args: [plan.domain.uuid], options: { group: plan.group, ...chosen } }),
+		call: (plan, { operation, ...chosen }) => ({ args: [plan.domain.uuid],
+			options: { group: plan.group, ...chosen } }),
 	});
 }
 
@@ -165,7 +174,7 @@ export function openRelease(group) {
 export function openVerify(group) {
 	const { Name: name, DomainUuid: uuid, DomainName: domain } = group;
 	const workload = checkbox(["Also measure how fast the links are", h("br"), h("span", { class: "hint" },
-		"With programs that the guest has, on the tenant's GPUs: what else runs there is slower for some minutes.")],
+		"With programs that the guest has, on the tenant's GPUs: what else runs there is slower meanwhile.")],
 	{ "data-key": "workload" });
 
 	new Act(`Verify ${name}`, {
@@ -173,18 +182,19 @@ export function openVerify(group) {
 		fields: [h("p", {}, "Asks in the guest of ", h("b", {}, domain || uuid),
 			` whether NVLink works between the GPUs of ${name}. Nothing is changed.`), workload.row],
 		about: () => [uuid, name],
-		call: () => ({ args: [uuid], options: { group: name, ...given({ workload: workload.input.checked }) } }),
+		call: () => ({ args: [uuid],
+			options: { group: name, ...given({ workload: workload.input.checked }) } }),
 	});
 }
 
 export function openProbe() {
-	const mmio = checkbox("Also read the link registers of Hopper GPUs that are awake and not on the nvidia driver",
+	const mmio = checkbox("Also read the link registers of Hopper GPUs that are awake and not on nvidia",
 		{ "data-key": "mmio" });
 
 	new Act("Probe the links", {
 		verb: "Probe", label: "Probe",
-		fields: [h("p", {}, "Observes the NVLinks of all GPUs that are on the nvidia driver. Which groups there are " +
-			"follows from what it sees. Of other GPUs earlier observations are kept."), mmio.row],
+		fields: [h("p", {}, "Observes the NVLinks of all GPUs that are on the nvidia driver. Which groups " +
+			"there are follows from what it sees. Of other GPUs earlier observations are kept."), mmio.row],
 		about: () => ["", ""],
 		call: () => ({ args: [], options: given({ mmio: mmio.input.checked }) }),
 	});
@@ -196,7 +206,8 @@ export function openClear(group) {
 
 	new Act(`Lift the quarantine of ${name}`, {
 		verb: "Clear", label: "Lift the quarantine",
-		fields: [h("p", {}, `${name} is quarantined, because:`), h("blockquote", {}, lines(reason).map(line => h("div", {}, line))),
+		fields: [h("p", {}, `${name} is quarantined, because:`),
+			h("blockquote", {}, lines(reason).map(line => h("div", {}, line))),
 			h("p", {}, "Afterwards gpupassd moves its functions again, and domains may have it."), gone.row],
 		about: () => ["", name],
 		call: () => ({ args: [name] }),
@@ -211,7 +222,8 @@ function gpuBoxes(likely) {
 
 	return [...gpus.values()].sort((a, b) => a.Address < b.Address ? -1 : 1).map(gpu => checkbox(
 		[h("code", {}, gpu.Address), " ", [gpu.Model || gpu.Name, gpu.NumaNode >= 0 && `NUMA ${gpu.NumaNode}`,
-			gpu.PhysicalSlot && `slot ${gpu.PhysicalSlot}`, groups.has(gpu.Group) && `in ${groups.get(gpu.Group).Name}`]
+			gpu.PhysicalSlot && `slot ${gpu.PhysicalSlot}`,
+			groups.has(gpu.Group) && `in ${groups.get(gpu.Group).Name}`]
 			.filter(Boolean).join(", ")],
 		{ value: gpu.Address, checked: likely.includes(gpu.Address), "data-key": `gpu ${gpu.Address}` }));
 }
@@ -229,13 +241,15 @@ function declared(path) {
 function companionFields(chosen) {
 	const list = h("input", { type: "text", "data-key": "with", autocomplete: "off", spellcheck: "false" });
 	const near = h("div", { role: "status" });
-	const erase = checkbox("Unknown data on an NVMe may be erased; until then nobody gets the group", { "data-key": "erase" });
+	const erase = checkbox("Unknown data on an NVMe may be erased; until then nobody gets the group",
+		{ "data-key": "erase" });
 	const whole = checkbox("A tenant may have a whole NIC, and can re-flash it", { "data-key": "whole-nic" });
 	const vlan = h("input", { type: "number", min: "1", max: "4094", "data-key": "vlan" });
 	const members = () => list.value.split(/[\s,]+/).filter(Boolean);
 	const nearest = async kind => {
 		try {
-			const [member, reason] = await bus.call("Nearest", [kind, [...chosen(), ...members()]], {}, { all: true });
+			const gpus = [...chosen(), ...members()];
+			const [member, reason] = await bus.call("Nearest", [kind, gpus], {}, { all: true });
 
 			list.value = [...members(), member].join(" ");
 			become(near, reason);
@@ -246,13 +260,16 @@ function companionFields(chosen) {
 
 	return {
 		members,
-		options: () => ({ "whole-nic": whole.input.checked, erase: erase.input.checked, vlan: Number(vlan.value) }),
-		part: h("details", { "data-key": "companions" }, h("summary", {}, "NICs, VFs and NVMes that go with them"),
+		options: () => ({ "whole-nic": whole.input.checked, erase: erase.input.checked,
+			vlan: Number(vlan.value) }),
+		part: h("details", { "data-key": "companions" },
+			h("summary", {}, "NICs, VFs and NVMes that go with them"),
 			field("Companions", list, "nic:ADDRESS, vf:ADDRESS, nvme:ADDRESS, with blanks between them"),
 			h("p", { class: "row" }, [["nic", "NIC"], ["vf", "VF"], ["nvme", "NVMe"]].map(([kind, word]) =>
 				h("button", { type: "button", class: "small", "data-key": `nearest ${kind}`,
 					onclick: () => nearest(kind) }, `Add the nearest ${word}`))),
-			near, whole.row, erase.row, field("VLAN of its VFs", vlan, "1 to 4094; the guest does not see it")),
+			near, whole.row, erase.row,
+			field("VLAN of its VFs", vlan, "1 to 4094; the guest does not see it")),
 	};
 }
 
@@ -263,18 +280,20 @@ export function openDeclare(group = null) {
 	const name = text("name", likely.Name, () => act.ask()), boxes = gpuBoxes(likely.GpuAddresses);
 	const chosen = () => boxes.filter(box => box.input.checked).map(box => box.input.value);
 	const companions = companionFields(chosen);
-	const unbridged = checkbox("I have looked at this board: no bridge is on it", { "data-key": "no-bridge-seen" });
+	const unbridged = checkbox("I have looked at this board: no bridge is on it",
+		{ "data-key": "no-bridge-seen" });
 
 	unbridged.row.hidden = true;
 	act = new Act("Declare a group", {
 		verb: "Declare", label: "Declare",
 		fields: [
-			h("p", {}, "Your word counts more than what gpupassd sees. Half of a bridged pair would reach the memory of " +
-				"the domain that has the other half, so name all that the bridge ties. gpupass forget withdraws it."),
+			h("p", {}, "Your word counts more than what gpupassd sees. Half of a bridged pair would reach " +
+				"the memory of the domain that has the other half, so name all that the bridge ties. " +
+				"gpupass forget withdraws it."),
 			field("Name", name, "Letters, digits, -, _ and ., beginning with a letter"),
 			h("fieldset", {}, h("legend", {}, "GPUs that a bridge ties, or one that has none"),
-				boxes.map(box => box.row), unbridged.row),
-			companions.part,
+				boxes.map(box => box.row)),
+			unbridged.row, companions.part,
 		],
 		about: () => ["", name.value],
 		call: () => ({ args: [name.value, [...chosen(), ...companions.members()]],

@@ -29,8 +29,7 @@ const BUS_ERRORS = [
 	[["Disconnected"], "the connection to the bus was lost", NOT_KNOWN, "look at it with: gpupass jobs"],
 	[["AccessDenied"], "only root and members of the group gpupass may use it: " +
 		"usermod -aG gpupass USER, then a new login"],
-	[["InteractiveAuthorizationRequired"], "not permitted without a password", UNCHANGED,
-		"turn on administrative access, at the top of Cockpit, and try again"],
+	[["InteractiveAuthorizationRequired"], "not permitted without a password", UNCHANGED],
 	[["AuthFailed"], "not permitted to use the bus", UNCHANGED, "run it as root"],
 	[["InvalidArgs"], "gpupassd refused the arguments", UNCHANGED],
 	[["LimitsExceeded"], "too many requests", UNCHANGED, "try again later"],
@@ -80,15 +79,18 @@ export class Failure extends Error {
 			return full.endsWith(".") ? name.startsWith(full) : name === full;
 		}));
 
+		const [, what, state, remedy] = row || [];
 		/* A text of several lines comes from the daemon, and says more than the table. */
-		if (!row || message.includes("\n"))
-			return new Failure(name, message || "gpupassd gave no reason");
-		const [, what, state, remedy] = row;
-		const plain = !state && !remedy;
-		const failure = new Failure(name, [what, !plain && message && `Cause:  ${message}`,
-			state && `State:  ${state}`, remedy && `Remedy: ${remedy}`].filter(Boolean).join("\n"));
+		const own = !row || message.includes("\n"), plain = !own && !state && !remedy;
+		const failure = new Failure(name, own ? message || "gpupassd gave no reason"
+			: [what, !plain && message && `Cause:  ${message}`, state && `State:  ${state}`,
+				remedy && `Remedy: ${remedy}`].filter(Boolean).join("\n"));
 
 		failure.plain = plain;
+		/* Nobody can run a page "as root", but in Cockpit there is something like it. */
+		if (name === `${BUS_ERROR}InteractiveAuthorizationRequired`)
+			failure.remedy = ["turn on administrative access, at the top of Cockpit, and try again",
+				failure.remedy].filter(Boolean).join("; or: ");
 		return failure;
 	}
 

@@ -145,7 +145,8 @@ export function start(place) {
 		do {
 			const from = Math.max(0, mine.low - mine.step);
 			/* The first time all that is there: the sequence is of what is on disk already. */
-			const { rows, after } = await read(mine, from, mine.top === null ? Infinity : mine.low);
+			const to = mine.top === null ? Infinity : mine.low;
+			const { rows, after } = await read(mine, from, to);
 
 			if (mine !== trail)
 				return;
@@ -153,10 +154,10 @@ export function start(place) {
 			found += rows.length;
 			mine.low = from;
 			mine.step = rows.length < STEP / 4 ? mine.step * 4 : STEP;
+			mine.begun = true;
 			body.append(...rows);
 			tell();
 		} while (mine.low > 0 && found < STEP / 4 && !mine.ask);
-		mine.begun = true;
 		mine.stopped = false;
 		mine.room = Math.max(mine.room, body.rows.length);
 		follow();
@@ -195,12 +196,13 @@ export function start(place) {
 
 	function tell() {
 		const n = body.rows.length, all = trail.low === 0;
+		const end = all ? "" : "; there may be older ones";
 
 		table.hidden = n === 0;
-		more.hidden = all;
-		become(count, n > 0 ? `${n} records, newest first${all ? "" : "; there may be older ones"}.`
-			: all ? "There are no such records." : "",
-		trail.ask && ` New records come when you press Show: ${rightText(right)}.`);
+		more.hidden = all || !trail.begun;
+		become(count, trail.begun && [
+			n > 0 ? `${n} records, newest first${end}.` : all && "There are no such records.",
+			trail.ask && ` New records come when you press Show (${rightText(right)}).`]);
 	}
 
 	/* The daemon is there, for the first time or again. */

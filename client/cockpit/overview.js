@@ -2,7 +2,7 @@
 /* What the host has: groups as cards with their acts, GPUs in no group, the picture, jobs. */
 import * as dialogs from "./assign.js";
 import { bus, endedJob, rightText } from "./bus.js";
-import { badge, become, copyButton, h, lock, s, time } from "./draw.js";
+import { badge, become, copyButton, h, lock, time } from "./draw.js";
 import { jobsList } from "./jobs.js";
 import * as states from "./states.js";
 import { joined, linkText, look, NOUNS, plural, topology, WHY_ALONE } from "./topology.js";
@@ -65,8 +65,10 @@ function rightsOf(group, draw) {
 		const key = JSON.stringify([verbs, ...about]);
 
 		if (verbs.length > 0 && !answers.has(key)) {
+			const next = () => ask(key, verbs, ...about, draw);
+
 			answers.set(key, null);
-			queue = queue.then(() => ask(key, verbs, ...about, draw));
+			queue = queue.then(next, next);
 		}
 		if (verbs.length > 0)
 			Object.assign(found, answers.get(key));

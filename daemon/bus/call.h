@@ -28,8 +28,8 @@ typedef struct Handler {
 	MethodKind kind;
 	Operation operation; /* of a job */
 } Handler;
-/* methods.c. NULL: there is none of this name. */
-const Method *method_find(const char *name, const Handler **ret);
+/* NULL: there is none of this name. */
+typedef const Method *MethodFind(const char *name, const Handler **ret);
 
 /* A call that we answer later. Each is a thread, and most start a worker. */
 typedef struct Pending {
@@ -45,6 +45,7 @@ struct Call {
 	Face *face;
 	sd_bus_message *message;
 	sd_bus_error *error;
+	MethodFind *find;
 	const Method *method;
 	char *names[2]; /* the arguments that are texts; NULL: there is none */
 	char **list;	/* that which is a list; owned */

@@ -392,7 +392,7 @@ static const Handler handlers[] = {
 };
 _Static_assert(ELEMENTS(handlers) == METHOD_MAX_, "every method has its handler");
 
-const Method *method_find(const char *name, const Handler **ret)
+static const Method *find(const char *name, const Handler **ret)
 {
 	for (size_t id = 0; id < METHOD_MAX_; id++)
 		if (strcmp(methods[id].name, name) == 0) {
@@ -421,11 +421,12 @@ static int act(Call *call, const Handler *handler)
 /* sd-bus has checked path, interface, member and signature. */
 static int on_call(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
-	_cleanup_(call_clear) Call call = { .face = userdata, .message = m, .error = error };
+	_cleanup_(call_clear)
+		Call call = { .face = userdata, .message = m, .error = error, .find = find };
 	const Handler *handler;
 	int r;
 
-	call.method = method_find(sd_bus_message_get_member(m), &handler);
+	call.method = find(sd_bus_message_get_member(m), &handler);
 	if (!call.method)
 		return -ENOSYS;
 	r = call_read(&call);

@@ -76,6 +76,7 @@ int call_may_cancel(Call *call)
 typedef struct Rights {
 	Face *face;
 	sd_bus_message *call, *reply;
+	MethodFind *find;
 	Caller caller;
 	const char *domain, *group; /* of the call */
 	uint32_t job;		    /* likewise */
@@ -135,7 +136,7 @@ static int ask(Rights *rights, PolkitAnswer *ret, sd_bus_error *error)
 	const Handler *handler;
 	Decision question;
 
-	its.method = method_find(rights->verbs[rights->n], &handler);
+	its.method = rights->find(rights->verbs[rights->n], &handler);
 	*ret = POLKIT_YES;
 	if (handler->kind == KIND_OPEN || caller_is_privileged(rights->caller.uid))
 		return 1;
@@ -201,7 +202,7 @@ int call_check_allowed(Call *call)
 	for (size_t i = 0; call->list && call->list[i]; i++) {
 		const Handler *handler;
 
-		if (!method_find(call->list[i], &handler))
+		if (!call->find(call->list[i], &handler))
 			return call_invalid(call, "one of the verbs is no method",
 					    "give names of methods, as in org.gpupass1(5)");
 		for (size_t k = 0; k < i; k++)
@@ -223,6 +224,7 @@ int call_allowed(Call *call)
 	*rights = (Rights){
 		.face = call->face,
 		.call = sd_bus_message_ref(call->message),
+		.find = call->find,
 		.caller = caller_copy(callers_current(call->face->callers)),
 		.domain = call->names[0],
 		.group = call->names[1],

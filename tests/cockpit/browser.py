@@ -268,7 +268,8 @@ class Page:
         """The middle of what of it is on the screen."""
         self.call("DOM.scrollIntoViewIfNeeded", backendNodeId=node)
         quads = self.call("DOM.getContentQuads", backendNodeId=node)["quads"]
-        expect(quads, "it is not on the screen")
+        if not quads:
+            raise Gone("it is not on the screen")
         quad = quads[0]
         return sum(quad[0::2]) / 4, sum(quad[1::2]) / 4
 
