@@ -1,39 +1,37 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# long: 200
+# long: 100
 # host: pair-3090
-# systemd
 # timeout: 900
 #
-# What somebody runs on real boards, on emulated ones: tests/hardware, from its question to its report.
-# (Its guest has no agent: what a guest is asked, verify-guest shows.)
+# What somebody runs on real boards, on emulated ones: tests/hardware, from its question to its report, with
+# the first of its parts. (The others: hardware-whole. Its guest has no agent: what a guest is asked,
+# verify-guest shows.)
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
-trial() { "$repo/tests/hardware" --gpupass /usr/bin/gpupass --report "$work/$1.tar" "${@:2}" </dev/null; }
+trial() { "$repo/tests/hardware" --report "$work/$1.tar" "${@:2}" </dev/null; }
 member() { tar -xOf "$work/report.tar" "gpupass-report/$1"; }
 
-install_gpupass
-"$here/libvirt-up"
+up
 "$here/define-vm" vm42 --free-ports 4
-before=$(world)
 ends "without a declared or seen pair it refuses" 3 trial none vm42 --yes
 promise "and says why" grep -q "pair0 is inferred" "$work/err"
 declare_pair0
 before=$(world)
 ends "who does not type the domain's name gets nothing done" 3 trial none vm42
-promise "after he was shown what would be" grep -q "will be shut down and started several times" "$work/out"
+equal "after he was shown what would be" 1 "$(grep -c "will be shut down and started several times" "$work/out")"
 ends "a domain that is not there is refused" 3 trial none vm43 --yes
 promise "nothing was written" test ! -e "$work/none.tar"
 equal "and nothing changed" "$before" "$(world)"
 
 # The bare guest is up within a second or two of the lab's own time.
-promise "all it tries holds: cold, live, with gpupassd killed" trial report vm42 --yes --boot "$(slow 10)" --patience "$(slow 120)"
+promise "all it tries cold holds" trial report vm42 --yes --only cold --boot "$(slow 10)" --patience "$(slow 120)"
 equal "the host is as before" "$before" "$(world)"
 member report.json >"$work/report.json"
-equal "each part is in the report" "cold killed live" "$(jq -r '[.steps[].part] | unique | join(" ")' "$work/report.json")"
+equal "the part is in the report" "cold" "$(jq -r '[.steps[].part] | unique | join(" ")' "$work/report.json")"
 equal "no step failed" 0 "$(jq '[.steps[] | select(.held == false)] | length' "$work/report.json")"
-promise "resets have their receipts" jq -e '.receipts | length >= 2 and all(.good)' "$work/report.json"
+promise "resets have their receipts" jq -e '.receipts | length >= 1 and all(.good)' "$work/report.json"
 promise "jobs have the times of their steps" \
 	jq -e '[.steps[] | select(.steps) | .steps[].duration_usec] | add > 0' "$work/report.json"
 promise "the boards are a snapshot that could be a fixture" sh -c "tar -xOf $work/report.tar gpupass-report/snapshot.json |
