@@ -91,7 +91,8 @@ ON_A_RIG(a_release_takes_no_group_that_the_domain_does_not_have)
 	}
 	rig_fails(rig, &RELEASE_OF("vm42", "pair7"), GPUPASS_ERROR_NO_SUCH_GROUP, "pair7");
 	rig_fails(rig, &RELEASE_OF("pair0", "pair0"), GPUPASS_ERROR_NO_SUCH_DOMAIN, "pair0");
-	rig_fails(rig, &RELEASE_OF(VM42, "pair0", .permitted = true, .permitted_uuid = (char *)VM77),
+	rig_fails(rig,
+		  &RELEASE_OF(VM42, "pair0", .permitted = true, .permitted_uuid = (char *)VM77),
 		  GPUPASS_ERROR_STALE_PLAN, "is not the domain that was permitted");
 	expect_recorded(rig, "pair0 pair1");
 	/* One that libvirt no longer has still gives back what its record says. */
