@@ -58,7 +58,7 @@ int secrets_of_json(StandIns *into, const json_t *document);
  * document of secrets_of_json(), which refuses what is too deep.
  */
 json_t *secrets_replace_json(const StandIns *s, const json_t *document);
-/* The host: "node.example.org", "node" and "example.org". */
+/* The host: "node7.dc1.test", "node7" and "dc1.test". */
 void secrets_of_host(StandIns *into, const char *node_name);
 /* Those users in the text of a passwd(5) that are people. */
 void secrets_of_passwd(StandIns *into, const char *passwd);

@@ -13,7 +13,9 @@
 export LC_ALL=C
 gpupass_lib=$OCF_ROOT/lib/gpupass
 : "${GPUPASS_RECORDS:=/var/lib/gpupass/pacemaker}"
-gpupass_mark_uri=https://gpupass.org/pacemaker/1
+gpupass_mark_uri=urn:gpupass:pacemaker:1
+# What versions before 0.9 wrote. It is read where the other is not, and no change leaves it.
+gpupass_former_mark_uri=https://gpupass.org/pacemaker/1
 # Pacemaker 2.1 takes this as success, and shows it.
 : "${OCF_DEGRADED:=190}"
 

@@ -273,7 +273,7 @@ static void keep(const JobPlace *place, Probe *probe, const Evidence *seen)
 			&probe->warnings,
 			"what was seen could not be saved (%s), and is forgotten when gpupassd "
 			"ends",
-			r == -EPROTO ? TOPOLOGY_FILE " is another version's" : strerror(-r));
+			r == -EPROTO ? TOPOLOGY_FILE " is of a later version" : strerror(-r));
 }
 
 static int ask_each_way(const JobPlace *place, Probe *probe, uint64_t timeout_usec, Evidence *into,

@@ -40,11 +40,12 @@ int disk_watch_refuse(DiskWatch *watch, const char *what, const char *file, int 
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_GROUP_BUSY,
 			.reason =
-				strf("%s could not be written: there is a file of another version "
+				strf("%s could not be written: there is a file of a later version "
 				     "of gpupass",
 				     what),
 			.cause = xstrdup(file),
-			.remedy = xstrdup("use the version that wrote it, or move the file away"));
+			.remedy = xstrdup(
+				"install the version of gpupass that wrote it, or a later one, or move the file away"));
 	disk_watch_note(watch, what, error);
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,

@@ -40,6 +40,15 @@ def words_of(name):
     return re.findall(r'X\(\w+,[\s\\]*(?:/\*.*?\*/)?[\s\\]*"([^"]+)"', lists()[name])
 
 
+# The ids of the schemas, by which they refer to each other.
+URN = "urn:gpupass:schema:"
+
+
+def file_of(ident):
+    """The file of this id."""
+    return ident.removeprefix(URN) + ".json"
+
+
 class Document:
     def __init__(self, path):
         self.name = path.stem
@@ -50,7 +59,7 @@ class Document:
         end = lines.index("") if "" in lines else len(lines)
         self.schema = {"$comment": "SPDX-License-Identifier: GPL-2.0-or-later",
                        "$schema": "https://json-schema.org/draft/2020-12/schema",
-                       "$id": f"https://gpupass.org/schema/{self.name}.json", "title": rest,
+                       "$id": f"{URN}{self.name}", "title": rest,
                        "description": " ".join(lines[1:end])}
         self.defined = {line.split()[1] for line in lines if line.startswith("define ")}
         self.rows = [(len(line) - len(line.lstrip()), re.split(r"  +", line.strip()))
@@ -125,10 +134,10 @@ class Document:
         if text.startswith("@"):
             file, _, place = text[1:].rpartition("#")
             if "/" in place or not place:
-                return {"$ref": f"{file}.json#{place}" if place else f"{file}.json"}
-            return {"$ref": f"{file}.json#/$defs/{place}" if file else
+                return {"$ref": f"{URN}{file}#{place}" if place else f"{URN}{file}"}
+            return {"$ref": f"{URN}{file}#/$defs/{place}" if file else
                     f"#/$defs/{place}" if place in self.defined and self.name != "common" else
-                    f"common.json#/$defs/{place}"}
+                    f"{URN}common#/$defs/{place}"}
         number = re.fullmatch(r"(int|count)(?:>=(-?\d+))?(?:<=(\d+))?", text)
         if number:
             least = int(number[2]) if number[2] else 0 if number[1] == "count" else None

@@ -366,10 +366,11 @@ class Host:
         return [json.loads(text)
                 for text in texts_in(os.path.join(self.state, "receipts")).values()]
 
-    def define(self, name="vm42", hostdevs=FUNCTIONS, mark="pair0"):
+    def define(self, name="vm42", hostdevs=FUNCTIONS, mark="pair0", mark_names=()):
         """What libvirt has at the daemon's next start: its test driver forgets what was defined."""
         devices = hostdevs_xml(hostdevs, "ua-gpupass-pair0-")
-        self.write("node.xml", "<node>" + domain_xml(name, VM42, mark_xml(mark) if mark else "", devices) +
+        metadata = mark_xml(mark, *mark_names) if mark else ""
+        self.write("node.xml", "<node>" + domain_xml(name, VM42, metadata, devices) +
                    domain_xml("vm43", VM43) + "</node>")
 
     def domains(self, *texts):
@@ -408,9 +409,14 @@ class Host:
         succeeds(self.gpupass("declare", "pair0", "41:00.0", "61:00.0"))
 
 
-def mark_xml(group):
-    return ("<metadata><gpupass:assignment xmlns:gpupass='https://gpupass.org/domain/1' "
-            f"group='{group}'/></metadata>")
+# Our metadata's name, and the one that it had before 0.9.
+MARK_NAME = "urn:gpupass:domain:1"
+FORMER_MARK_NAME = "https://gpupass.org/domain/1"
+
+
+def mark_xml(group, *names):
+    marks = (f"<gpupass:assignment xmlns:gpupass='{name}' group='{group}'/>" for name in names or [MARK_NAME])
+    return f"<metadata>{''.join(marks)}</metadata>"
 
 
 def hostdevs_xml(functions, alias="", managed="no"):

@@ -57,6 +57,18 @@ static DomainXml *parse(const char *text)
 
 /* ---- reading ---- */
 
+/* Our metadata is there by the name that is written: one that is not shows in the difference. */
+static bool is_of_today(const char *text)
+{
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+
+	EXPECT(xml_read(text, false, &xml, NULL) == 0);
+	for (const xmlNode *i = xml_assignment(xml); i; i = xml_next_node((xmlNode *)i, i->parent))
+		if (i->ns && str_equal((const char *)i->ns->href, DOMAIN_XML_FORMER_NAMESPACE))
+			return false;
+	return !xml_next_assignment(xml_assignment(xml));
+}
+
 static void what_is_written_reads_as_the_same(const char *text, const DomainXml *xml)
 {
 	_cleanup_free_ char *once = domain_xml_to_text(xml), *twice = NULL, *diff = NULL;
@@ -69,7 +81,8 @@ static void what_is_written_reads_as_the_same(const char *text, const DomainXml 
 	EXPECT_SAME_TEXT(domain_xml_name(xml), domain_xml_name(again));
 	EXPECT_SAME_TEXT(domain_xml_uuid(xml), domain_xml_uuid(again));
 	diff = domain_xml_diff(text, once);
-	EXPECT_SAME_TEXT(diff, "");
+	if (is_of_today(text))
+		EXPECT_SAME_TEXT(diff, "");
 }
 
 static bool same_hostdevs(const DomainXml *a, const DomainXml *b)
@@ -197,7 +210,7 @@ static char *dump(const xmlNode *node)
 
 static bool is_mark(const xmlNode *node)
 {
-	return node->ns && str_equal((const char *)node->ns->href, DOMAIN_XML_NAMESPACE);
+	return xml_is_in_ours(node);
 }
 
 /* What stands in an element of the domain that may be changed, and is none of ours. */

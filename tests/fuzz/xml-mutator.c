@@ -60,6 +60,10 @@ static const char *const pieces[] = {
 	"<g:assignment xmlns:g='" DOMAIN_XML_NAMESPACE "' group='a.b_c'><g:added "
 	"what='numatune' value='preferred 1'/><g:added what='qemu-namespace' value='qemu'/>"
 	"</g:assignment>",
+	"<f:assignment xmlns:f='" DOMAIN_XML_FORMER_NAMESPACE "' group='pair0'><f:also "
+	"group='pair1'/><f:added what='vcpu-cpuset' value='8-15'/></f:assignment>",
+	"<metadata xmlns:f='" DOMAIN_XML_FORMER_NAMESPACE "'><f:assignment group='a' f:x='y'/>"
+	"</metadata>",
 	"<gpupass:added" OURS " what='firmware-window' "
 	"value='name=opt/ovmf/X-PciMmio64Mb,string=262144'/>",
 	"<gpupass:added" OURS " what='vcpu-cpuset' value='8-15'/>",

@@ -80,7 +80,9 @@ class Schemas:
             strange = set(node) - {"$ref", "description"}
             if strange:
                 raise Fault(f"{file}#{pointer} has {sorted(strange)} beside its $ref")
-            return {**self._target(other or file, rest), **{k: v for k, v in node.items() if k != "$ref"}}
+            if other:
+                file = documents.file_of(other)
+            return {**self._target(file, rest), **{k: v for k, v in node.items() if k != "$ref"}}
         full = dict(node)
         for key in ONE:
             if key in node:

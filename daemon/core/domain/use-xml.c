@@ -362,6 +362,7 @@ static int domain_use_set_identity(DomainUse *use, const DomainXml *xml, Problem
 	use->uuid = xstrdup(xml->uuid);
 	use->name = xstrdup(xml->name);
 	use->gpupass_groups = domain_xml_groups(xml);
+	use->former_mark = domain_xml_has_former(xml);
 	return 0;
 }
 

@@ -37,7 +37,7 @@ static bool is_closed(const xmlNode *node)
 	static const char *const texts[] = { "title", "description", "sysinfo", "seclabel", NULL };
 
 	if (node->ns)
-		return !is_of(node, DOMAIN_XML_NAMESPACE) && !is_of(node, QEMU_NAMESPACE);
+		return !xml_is_in_ours(node) && !is_of(node, QEMU_NAMESPACE);
 	return strv_contains((char *const *)texts, name_of(node));
 }
 
@@ -295,14 +295,20 @@ static bool same_node(const xmlNode *a, const xmlNode *b)
 	return same_name(a, b) && same_attributes(a, b) && same_children(a, b);
 }
 
+static xmlDoc *parse_for_comparison(const char *text)
+{
+	_cleanup_free_ char *message = NULL;
+	xmlDoc *doc = xml_parse(text, 0, &message);
+
+	if (doc)
+		xml_take_former(&(DomainXml){ .doc = doc, .root = xmlDocGetRootElement(doc) });
+	return doc;
+}
+
 bool domain_xml_equivalent(const char *a, const char *b)
 {
-	_cleanup_(xml_doc_freep) xmlDoc *one = NULL;
-	_cleanup_(xml_doc_freep) xmlDoc *other = NULL;
-	_cleanup_free_ char *why_one = NULL;
-	_cleanup_free_ char *why_other = NULL;
+	_cleanup_(xml_doc_freep) xmlDoc *one = parse_for_comparison(a);
+	_cleanup_(xml_doc_freep) xmlDoc *other = parse_for_comparison(b);
 
-	one = xml_parse(a, 0, &why_one);
-	other = xml_parse(b, 0, &why_other);
 	return one && other && same_node(xmlDocGetRootElement(one), xmlDocGetRootElement(other));
 }

@@ -106,8 +106,7 @@ static bool refers_to(const xmlNode *node, const xmlNs *ns)
 	return false;
 }
 
-/* The next node of the tree in document order, without recursion: `root` may be deep. */
-static const xmlNode *next_node(const xmlNode *node, const xmlNode *root)
+xmlNode *xml_next_node(xmlNode *node, const xmlNode *root)
 {
 	if (node->type == XML_ELEMENT_NODE && node->children)
 		return node->children;
@@ -125,7 +124,7 @@ bool xml_remove_namespace(xmlNode *element, const char *href)
 	gone = *at;
 	if (!gone)
 		return false;
-	for (const xmlNode *i = element; i; i = next_node(i, element))
+	for (xmlNode *i = element; i; i = xml_next_node(i, element))
 		if (refers_to(i, gone))
 			return false;
 	*at = gone->next;

@@ -123,7 +123,8 @@ static bool is_kept(const XmlParse *parse, const xmlNode *parent, const char *hr
 		return !href;
 	/* Of metadata, ours. Of a name, libvirt takes all the text inside: XPath's string(). */
 	return parse->part == XML_PART_IDENTITY || !is_root(parent->parent) ||
-	       str_equal(href, DOMAIN_XML_NAMESPACE);
+	       str_equal(href, DOMAIN_XML_NAMESPACE) ||
+	       str_equal(href, DOMAIN_XML_FORMER_NAMESPACE);
 }
 
 static void start_element(void *data, const xmlChar *name, const xmlChar *prefix,
@@ -287,7 +288,7 @@ static int read_identity(DomainXml *xml, Problem **ret_problem)
 	return 0;
 }
 
-static int domain_xml_read(const char *text, bool skim, DomainXml **ret, Problem **ret_problem)
+int xml_read(const char *text, bool skim, DomainXml **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = xcalloc(1, sizeof(*xml));
 	_cleanup_free_ char *message = NULL;
@@ -304,14 +305,9 @@ static int domain_xml_read(const char *text, bool skim, DomainXml **ret, Problem
 	return 0;
 }
 
-int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem)
-{
-	return domain_xml_read(text, false, ret, ret_problem);
-}
-
 int domain_xml_skim(const char *text, DomainXml **ret, Problem **ret_problem)
 {
-	return domain_xml_read(text, true, ret, ret_problem);
+	return xml_read(text, true, ret, ret_problem);
 }
 
 DomainXml *domain_xml_free(DomainXml *xml)

@@ -286,9 +286,40 @@ unsigned domain_xml_free_slots(const DomainXml *xml)
 
 /* ---- our element in <metadata> ---- */
 
+bool xml_is_in_ours(const xmlNode *node)
+{
+	const char *href = node->ns ? (const char *)node->ns->href : NULL;
+
+	return str_equal(href, DOMAIN_XML_NAMESPACE) ||
+	       str_equal(href, DOMAIN_XML_FORMER_NAMESPACE);
+}
+
+static bool is_ours(const xmlNode *node, const char *name)
+{
+	return xml_is_in_ours(node) && str_equal((const char *)node->name, name);
+}
+
+static bool is_assignment(const xmlNode *node)
+{
+	return is_ours(node, "assignment") && xml_is(node->parent, "metadata");
+}
+
+/* From this one on. */
+static xmlNode *find_assignment(xmlNode *node)
+{
+	while (node && !is_assignment(node))
+		node = xml_next(node);
+	return node;
+}
+
 xmlNode *xml_assignment(const DomainXml *xml)
 {
-	return xml_child_of(xml_child(xml->root, "metadata"), DOMAIN_XML_NAMESPACE, "assignment");
+	return find_assignment(xml_first(xml_child(xml->root, "metadata")));
+}
+
+xmlNode *xml_next_assignment(const xmlNode *assignment)
+{
+	return assignment ? find_assignment(xml_next(assignment)) : NULL;
 }
 
 /* NULL: it names none. */
@@ -299,24 +330,26 @@ static const char *group_of(const xmlNode *element)
 	return str_is_empty(group) ? NULL : group;
 }
 
-static bool is_also(const xmlNode *node)
+/* Each of our elements, and behind it what is in it. */
+static xmlNode *next_in_ours(const DomainXml *xml, const xmlNode *at)
 {
-	return xml_is_of(node, DOMAIN_XML_NAMESPACE, XML_ALSO) && group_of(node);
+	const xmlNode *assignment;
+	xmlNode *next;
+
+	if (!at)
+		return xml_assignment(xml);
+	assignment = is_assignment(at) ? at : at->parent;
+	next = at == assignment ? xml_first(at) : xml_next(at);
+	return next ? next : xml_next_assignment(assignment);
 }
 
 xmlNode *xml_next_named(const DomainXml *xml, const xmlNode *after)
 {
-	xmlNode *assignment = xml_assignment(xml), *i;
+	xmlNode *i = next_in_ours(xml, after);
 
-	if (!assignment)
-		return NULL;
-	if (!after && group_of(assignment))
-		return assignment;
-	for (i = !after || after == assignment ? xml_first(assignment) : xml_next(after); i;
-	     i = xml_next(i))
-		if (is_also(i))
-			return i;
-	return NULL;
+	while (i && !((is_assignment(i) || is_ours(i, XML_ALSO)) && group_of(i)))
+		i = next_in_ours(xml, i);
+	return i;
 }
 
 xmlNode *xml_find_named(const DomainXml *xml, const char *group)
@@ -345,4 +378,21 @@ char **domain_xml_groups(const DomainXml *xml)
 		if (!strv_contains(groups, group_of(i)))
 			strv_append(&groups, group_of(i));
 	return groups;
+}
+
+bool domain_xml_has_former(const DomainXml *xml)
+{
+	for (xmlNode *i = xml_assignment(xml); i; i = xml_next_assignment(i))
+		if (xml_is_of(i, DOMAIN_XML_FORMER_NAMESPACE, "assignment"))
+			return true;
+	return false;
+}
+
+bool xml_is_note(const xmlNode *node, const char **ret_what, const char **ret_value)
+{
+	if (!str_equal((const char *)node->name, "added"))
+		return false;
+	*ret_what = xml_attribute(node, "what");
+	*ret_value = xml_attribute(node, "value");
+	return *ret_what && *ret_value;
 }

@@ -42,6 +42,8 @@ DEFINE_CLEANUP(xmlDoc, xml_doc_free)
  * stderr. On failure returns NULL and sets *ret_message ("line 5: …").
  */
 xmlDoc *xml_parse(const char *text, int options, char **ret_message);
+/* A domain as its text has it, with both names of our metadata. */
+int xml_read(const char *text, bool skim, DomainXml **ret, Problem **ret_problem);
 
 /* Iterate over the child elements of `parent`, which may be NULL. */
 xmlNode *xml_first(const xmlNode *parent);
@@ -108,6 +110,8 @@ xmlNode *xml_insert_after(xmlNode *after, const char *name);
 void xml_set(xmlNode *node, const char *name, const char *format, ...) _printf_(3, 4);
 /* Removes the node, and the white space that indents it. */
 void xml_remove(xmlNode *node);
+/* The next node inside of `root` in document order, without recursion: it may be deep. */
+xmlNode *xml_next_node(xmlNode *node, const xmlNode *root);
 /*
  * Removes the declaration of a namespace from the element, unless the element, an attribute or
  * anything inside is in that namespace: in libxml2 these point to the declaration. Nowhere else is
@@ -134,19 +138,24 @@ char *xml_to_text(xmlDoc *doc, int options);
  * ---- our element in <metadata>, and the groups that it names ----
  *
  *
- *   <gpupass:assignment xmlns:gpupass="https://gpupass.org/domain/1" group="pair0">
+ *   <gpupass:assignment xmlns:gpupass="urn:gpupass:domain:1" group="pair0">
  *     <gpupass:also group="pair1"/>
  *   </gpupass:assignment>
  *
  * There is one element, whatever the number of groups: libvirt keeps one of each namespace
- * (virXMLNodeSanitizeNamespaces()). A version that knew one group a domain reads the first.
+ * (virXMLNodeSanitizeNamespaces()). A version that knew one group a domain reads the first. Where
+ * an older version, or a person, has put one by the former name beside it, both are read as one.
  */
 
 /* As many count. Others may write there, too. */
 #define XML_NAMES_MAX 64
 
-/* Our element; NULL: there is none. */
+/* In our namespace, by either of its names. */
+bool xml_is_in_ours(const xmlNode *node);
+/* Our element, the first; NULL: there is none. */
 xmlNode *xml_assignment(const DomainXml *xml);
+/* One more, of the other name; NULL: there is none. */
+xmlNode *xml_next_assignment(const xmlNode *assignment);
 
 #define XML_ALSO "also"
 /* The next element that names a group: our own first, `after` NULL, then each <also> in it. */
@@ -156,6 +165,15 @@ xmlNode *xml_find_named(const DomainXml *xml, const char *group);
 bool xml_names_only(const DomainXml *xml, const char *group);
 /* Adds the group, and the element where it is missing. */
 void xml_name_group(DomainXml *xml, const char *group);
+/* Notes an addition of --fit=apply, --numa=apply: xml-tune.h. Our element is there. */
+void xml_note_added(const DomainXml *xml, const char *what, const char *value);
+/* The element is such a note. */
+bool xml_is_note(const xmlNode *node, const char **ret_what, const char **ret_value);
+
+/* ---- xml-former.c ---- */
+
+/* Of our elements, by whichever name, makes one of today's name that says the same. */
+void xml_take_former(DomainXml *xml);
 
 /* ---- peer access over PCIe: xml-clique.c ---- */
 

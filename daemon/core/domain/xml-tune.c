@@ -18,7 +18,7 @@ static const char *mode_of(const FitTune *tune)
 	return tune->interleave ? "interleave" : "preferred";
 }
 
-static void note_added(const DomainXml *xml, const char *what, const char *value)
+void xml_note_added(const DomainXml *xml, const char *what, const char *value)
 {
 	xmlNode *assignment = xml_assignment(xml), *added = xml_append(assignment, "added");
 
@@ -41,7 +41,7 @@ static void add_numatune(DomainXml *xml, const FitTune *tune)
 	memory = xml_append(numatune, "memory");
 	xml_set(memory, "mode", "%s", mode_of(tune));
 	xml_set(memory, "nodeset", "%s", tune->nodeset);
-	note_added(xml, ADDED_NUMATUNE, value);
+	xml_note_added(xml, ADDED_NUMATUNE, value);
 }
 
 static void add_cpuset(DomainXml *xml, const FitTune *tune)
@@ -51,7 +51,7 @@ static void add_cpuset(DomainXml *xml, const FitTune *tune)
 	if (!vcpu)
 		return;
 	xml_set(vcpu, "cpuset", "%s", tune->cpuset);
-	note_added(xml, ADDED_CPUSET, tune->cpuset);
+	xml_note_added(xml, ADDED_CPUSET, tune->cpuset);
 }
 
 static void add_bits(DomainXml *xml)
@@ -61,7 +61,7 @@ static void add_bits(DomainXml *xml)
 	if (!cpu)
 		return;
 	xml_set(xml_append(cpu, "maxphysaddr"), "mode", "passthrough");
-	note_added(xml, ADDED_BITS, "passthrough");
+	xml_note_added(xml, ADDED_BITS, "passthrough");
 }
 
 static void add_argument(xmlNode *commandline, const char *value)
@@ -89,7 +89,7 @@ xmlNs *xml_declare_qemu(DomainXml *xml)
 	if (!ns)
 		ns = xmlNewNs(xml->root, href, (const xmlChar *)"gpupass-qemu");
 	if (ns)
-		note_added(xml, ADDED_NAMESPACE, "qemu");
+		xml_note_added(xml, ADDED_NAMESPACE, "qemu");
 	return ns;
 }
 
@@ -112,7 +112,7 @@ static int add_window(DomainXml *xml, const FitTune *tune)
 	}
 	add_argument(commandline, "-fw_cfg");
 	add_argument(commandline, value);
-	note_added(xml, ADDED_WINDOW, value);
+	xml_note_added(xml, ADDED_WINDOW, value);
 	return 0;
 }
 
@@ -219,15 +219,6 @@ static bool remove_added(DomainXml *xml, const char *what, const char *value)
 	return false;
 }
 
-static bool is_note(const xmlNode *node, const char **ret_what, const char **ret_value)
-{
-	if (!str_equal((const char *)node->name, "added"))
-		return false;
-	*ret_what = xml_attribute(node, "what");
-	*ret_value = xml_attribute(node, "value");
-	return *ret_what && *ret_value;
-}
-
 void domain_xml_tuned(const DomainXml *xml, bool *ret_fit, bool *ret_numa)
 {
 	const xmlNode *assignment = xml_assignment(xml);
@@ -235,7 +226,7 @@ void domain_xml_tuned(const DomainXml *xml, bool *ret_fit, bool *ret_numa)
 
 	*ret_fit = *ret_numa = false;
 	for (xmlNode *i = xml_first(assignment); i; i = xml_next(i)) {
-		if (!is_note(i, &what, &value))
+		if (!xml_is_note(i, &what, &value))
 			continue;
 		*ret_fit |= str_equal(what, ADDED_BITS) || str_equal(what, ADDED_WINDOW);
 		*ret_numa |= str_equal(what, ADDED_NUMATUNE) || str_equal(what, ADDED_CPUSET);
@@ -249,7 +240,7 @@ bool xml_undeclare_qemu(DomainXml *xml)
 	const char *what, *value;
 
 	for (xmlNode *i = xml_first(assignment); i; i = xml_next(i))
-		if (is_note(i, &what, &value) && str_equal(what, ADDED_NAMESPACE) &&
+		if (xml_is_note(i, &what, &value) && str_equal(what, ADDED_NAMESPACE) &&
 		    xml_remove_namespace(xml->root, QEMU_NAMESPACE)) {
 			xml_remove(i);
 			xml_remove_if_empty(assignment);
@@ -267,7 +258,7 @@ void domain_xml_untune(DomainXml *xml, bool *ret_changed)
 		const char *what, *value;
 
 		next = xml_next(i);
-		if (!is_note(i, &what, &value) || str_equal(what, ADDED_NAMESPACE))
+		if (!xml_is_note(i, &what, &value) || str_equal(what, ADDED_NAMESPACE))
 			continue;
 		remove_added(xml, what, value);
 		xml_remove(i);

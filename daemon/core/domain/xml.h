@@ -13,7 +13,9 @@
 #include "core/domain/mirror-tree.h"
 #include "core/domain/use.h"
 
-#define DOMAIN_XML_NAMESPACE "https://gpupass.org/domain/1"
+#define DOMAIN_XML_NAMESPACE "urn:gpupass:domain:1"
+/* What versions before 0.9 wrote. It is read as the other, and no change leaves it: xml-former.c. */
+#define DOMAIN_XML_FORMER_NAMESPACE "https://gpupass.org/domain/1"
 #define QEMU_NAMESPACE "http://libvirt.org/schemas/domain/qemu/1.0"
 /*
  * For a domain that gpupass changes. libvirtd sends and takes no text above 4 MiB
@@ -32,7 +34,10 @@ typedef struct DomainXml DomainXml;
  */
 void xml_use_xalloc(void);
 
-/* PROBLEM (UnsupportedDomain): not well-formed, or without <domain> as root, <name> or <uuid>. */
+/*
+ * To be changed: our metadata is there by its name of today, also where the text has the former one.
+ * PROBLEM (UnsupportedDomain): not well-formed, or without <domain> as root, <name> or <uuid>.
+ */
 int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem);
 /* The same for a domain that is only looked at: libvirt's own elements and ours. */
 int domain_xml_skim(const char *text, DomainXml **ret, Problem **ret_problem);
@@ -75,6 +80,8 @@ int domain_xml_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n
 MirrorTree *domain_xml_mirror(const DomainXml *xml);
 /* The groups that our metadata names, each once; NULL: none. Caller frees. */
 char **domain_xml_groups(const DomainXml *xml);
+/* Our metadata is there by the name that it had before 0.9. */
+bool domain_xml_has_former(const DomainXml *xml);
 
 /* The use of one domain, from its live XML and its definition. One of the two may be NULL. */
 int domain_use_from_xml(const char *live, const char *config, DomainUse *ret,
@@ -143,5 +150,8 @@ char *domain_vf_mac(const char *uuid, const Bdf *vf, uint64_t host);
  * names. NULL: one of the XMLs cannot be parsed, or they differ too much.
  */
 char *domain_xml_diff(const char *before, const char *after);
-/* Equal, apart from white space between elements and the order of attributes. */
+/*
+ * Equal, apart from white space between elements, the order of attributes, and by which of its two
+ * names our metadata is there.
+ */
 bool domain_xml_equivalent(const char *a, const char *b);

@@ -23,7 +23,8 @@ static void drift_check_gone(DriftSubject *s)
 			strf("it is assigned to %s (%s), which libvirt no longer has; no other domain "
 			     "gets it",
 			     s->record->domain_name, s->record->domain_uuid),
-			strf("define %s again, or: gpupass release %s", s->record->domain_name,
+			strf("define %s again, or: gpupass release %s",
+			     domain_ref_word(s->record->domain_name, s->record->domain_uuid),
 			     s->name));
 }
 
@@ -255,7 +256,8 @@ static void drift_check_guest(DriftSubject *s, DriftHeld held)
 	drift_add(s, DRIFT_GUEST, DRIFT_REPAIR_NONE,
 		  strf("running %s lacks %s, but has other functions", s->domain->name,
 		       BDF_TEXT(&s->about[0])),
-		  strf("shut %s down, then: gpupass reconcile %s", s->domain->name, s->name));
+		  strf("shut %s down, then: gpupass reconcile %s",
+		       domain_ref_word(s->domain->name, s->domain->uuid), s->name));
 }
 
 void drift_check_domain(DriftSubject *s)

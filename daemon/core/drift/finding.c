@@ -94,8 +94,9 @@ static void drift_add_lone_mark(DriftSubject *s)
 		  strf("%s (%s) is marked as having it, but has none of its functions, "
 		       "and there is no record: the mark does not count",
 		       s->domain->name, s->domain->uuid),
-		  strf("virsh metadata %s --uri " DOMAIN_XML_NAMESPACE " %s --remove",
-		       s->domain->uuid, s->domain->persistent ? "--config" : "--live"));
+		  strf("virsh metadata %s --uri %s %s --remove", s->domain->uuid,
+		       s->domain->former_mark ? DOMAIN_XML_FORMER_NAMESPACE : DOMAIN_XML_NAMESPACE,
+		       s->domain->persistent ? "--config" : "--live"));
 	s->blocked = blocked;
 }
 
@@ -172,7 +173,8 @@ static void drift_check_mark(DriftSubject *s)
 	drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
 		  strf("%s is marked as having it, but lacks %s, and there is no record",
 		       s->domain->name, BDF_TEXT(&s->about[0])),
-		  strf("gpupass release %s", s->domain->name));
+		  strf("gpupass release %s",
+		       domain_ref_word(s->domain->name, s->domain->uuid)));
 }
 
 static void drift_check_marks(DriftSubject *s)

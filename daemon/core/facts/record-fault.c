@@ -219,7 +219,7 @@ char *record_fault_path(const RecordFault *fault)
 char *record_fault_what(const RecordFault *fault)
 {
 	static const char *const words[] = {
-		[RECORD_NEWER] = "was written by another version",
+		[RECORD_NEWER] = "was written by a later version of gpupass",
 		[RECORD_DAMAGED] = "cannot be understood",
 		[RECORD_UNREAD] = "cannot be read",
 	};

@@ -98,7 +98,7 @@ const RecordFault *record_faults_find(const RecordFaults *faults, const Bdf *fun
 
 /* "assignments.d/UUID.json", of any bytes. */
 char *record_fault_path(const RecordFault *fault);
-/* "assignments.d/UUID.json was written by another version (…)" */
+/* "assignments.d/UUID.json was written by a later version of gpupass (…)" */
 char *record_fault_what(const RecordFault *fault);
 /* What follows from it. */
 char *record_fault_so(const RecordFault *fault);

@@ -133,7 +133,7 @@ virsh -q undefine "$other"
 equal "the world is as before" "$before" "$(world)"
 
 # promise T11
-sed "s|<devices>|<metadata><gpupass:cluster xmlns:gpupass='https://gpupass.org/pacemaker/1' resource='vm1'/></metadata>&|" \
+sed "s|<devices>|<metadata><gpupass:cluster xmlns:gpupass='urn:gpupass:pacemaker:1' resource='vm1'/></metadata>&|" \
 	"$work/vm2.xml" >"$work/copy.xml"
 virsh -q define "$work/copy.xml" >/dev/null
 gives "a domain with a copy of the mark is not taken for it" 7 vm1 probe

@@ -336,7 +336,7 @@ static const Row rows[] = {
 	{ "another board than this version's record", .version = "9", .subsystem = "1468",
 	  .outcomes = "changed changed bound bound", .note = "are bound all the same" },
 	{ "an unknown one", .version = "9", .subsystem = "many", .outcomes = "",
-	  .note = "was written by another version" },
+	  .note = "was written by a later version" },
 	{ "a name of such a file that is not a domain's UUID", .version = "9", .file = "vm42.json",
 	  .outcomes = "", .note = "are not bound" },
 	{ "udev asks for one function and its whole group is reserved", .only = B_AUDIO,
@@ -401,7 +401,7 @@ static void check(const Bench *b, const Row *row)
 	assert_int_equal(strv_length(b->report->notes), row->note != NULL);
 	if (row->note)
 		assert_non_null(strstr(b->report->notes[0], row->note));
-	assert_true(!row->version || strstr(b->report->notes[0], "was written by another version"));
+	assert_true(!row->version || strstr(b->report->notes[0], "was written by a later version"));
 	assert_int_equal(b->serials_read, row->serials_read);
 	assert_int_equal(b->report->lacks_peers, row->lacks_peers);
 }

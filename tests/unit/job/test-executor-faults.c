@@ -244,6 +244,6 @@ TEST(a_record_of_another_version_is_neither_replaced_nor_removed)
 						 strlen(newer), 0644),
 				 0);
 		rig_fails(rig, released ? &RELEASE : &ASSIGN, GPUPASS_ERROR_GROUP_BUSY,
-			  "another version");
+			  "later version");
 	}
 }

@@ -98,5 +98,5 @@ ON_A_RIG(what_cannot_be_stored_is_not_bound)
 	rig->store.kept = &rig->kept;
 	/* Another version may say more of it than this one can. */
 	assert_int_equal(file_replace_at(rig->kept.dir_fd, KEPT_FILE, text, strlen(text), 0644), 0);
-	rig_fails(rig, &KEEP, GPUPASS_ERROR_GROUP_BUSY, "another version");
+	rig_fails(rig, &KEEP, GPUPASS_ERROR_GROUP_BUSY, "later version");
 }

@@ -414,6 +414,6 @@ WITH_PROBER(what_cannot_be_saved_is_known_all_the_same_and_told)
 	assert_int_equal(file_replace_at(prober->topology.records.dir_fd, TOPOLOGY_FILE, newer,
 					 strlen(newer), 0600),
 			 0);
-	expect(0, "what was seen could not be saved (topology.json is another version's)");
+	expect(0, "what was seen could not be saved (topology.json is of a later version)");
 	assert_int_equal(known(0x41), 4);
 }

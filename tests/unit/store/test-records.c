@@ -164,7 +164,7 @@ static const struct {
 	ROW(.damage = copied, DAMAGED("its name is not its ")),
 	ROW(.damage = one_digit, DAMAGED("its checksum is wrong)")),
 	ROW(newer, .what = RECORD_NEWER,
-	    .words = "was written by another version (it is of version 9, and "),
+	    .words = "was written by a later version of gpupass (it is of version 9, and "),
 	ROW(unreadable, .what = RECORD_UNREAD, .words = "cannot be read (Permission denied)"),
 };
 

@@ -8,7 +8,7 @@ __metaclass__ = type
 DOCUMENTATION = r"""
 module: assignment
 short_description: Give groups of NVLink-bridged GPUs to a libvirt domain, and take them back
-version_added: 0.1.0
+version_added: 0.9.0
 description:
   - Gives whole groups of GPUs to a libvirt domain, in its definition and, if it runs, in the running domain.
   - When a step fails, gpupassd undoes all that was done.

@@ -8,7 +8,7 @@ __metaclass__ = type
 DOCUMENTATION = r"""
 module: group
 short_description: Declare which GPUs are bridged, and keep a group on vfio-pci
-version_added: 0.1.0
+version_added: 0.9.0
 description:
   - Declares that GPUs are bridged, or that one GPU is a group by itself, and names the group; withdraws a declaration.
   - Binds a group that no domain has to vfio-pci, for once or until further notice, or gives it back to the drivers of the

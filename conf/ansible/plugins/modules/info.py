@@ -8,7 +8,7 @@ __metaclass__ = type
 DOCUMENTATION = r"""
 module: info
 short_description: Groups of NVLink-bridged GPUs, and who has them
-version_added: 0.1.0
+version_added: 0.9.0
 description:
   - Returns what gpupassd knows of the host, its groups of GPUs, their assignments to libvirt domains, and running jobs.
   - Changes nothing, and wakes no device.
@@ -53,7 +53,7 @@ manager:
   description: The daemon, with I(version), I(libvirt_connected), I(domains_from), I(iommu_enabled), I(scanned_at) and I(notes).
   returned: success
   type: dict
-  sample: {version: 0.1.0, libvirt_connected: true, domains_from: libvirt, iommu_enabled: true, notes: []}
+  sample: {version: 0.9.0, libvirt_connected: true, domains_from: libvirt, iommu_enabled: true, notes: []}
 groups:
   description: The groups, as C(gpupass list --json=short) prints them.
   returned: success

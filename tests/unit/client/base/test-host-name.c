@@ -12,7 +12,7 @@ TEST(names_that_reach_ssh_have_few_characters)
 {
 	static const char *const good[] = { "a",
 					    "gpu01",
-					    "gpu01.example.com",
+					    "gpu01.site.test",
 					    "_gateway",
 					    "192.0.2.1",
 					    "root@gpu01",

@@ -124,7 +124,7 @@ TEST(members_of_a_document_are_found_by_their_name)
 
 	assert_non_null(document);
 	assert_int_equal(secrets_of_json(s, document), 0);
-	secrets_of_host(s, "node7.example.org");
+	secrets_of_host(s, "node7.dc1.test");
 	stand_ins_settle(s);
 	clean = secrets_replace_json(s, document);
 	assert_non_null(clean);
@@ -132,7 +132,7 @@ TEST(members_of_a_document_are_found_by_their_name)
 	assert_string_equal(json_string_value(json_object_get(clean, "text")),
 			    "domain-0003 domain-0005 domain-0004 domain-0002 domain-0001 "
 			    "serial-0001 user-0001 host-0002 pair0 x-eui_serial-0002");
-	replaced(s, "node7.example.org", "host-0003");
+	replaced(s, "node7.dc1.test", "host-0003");
 	json_decref(clean);
 	json_decref(document);
 }

@@ -554,7 +554,7 @@ TEST(what_is_written_fits_and_is_taken_out_exactly)
 TEST(sets_that_libvirt_wrote_in_its_own_way_are_taken_out)
 {
 	static const char text[] = DOMAIN(
-		"", L("<metadata>\n    <g:assignment xmlns:g='https://gpupass.org/domain/1' "
+		"", L("<metadata>\n    <g:assignment xmlns:g='urn:gpupass:domain:1' "
 		      "group='pair0'>\n"
 		      "      <g:added what='numatune' value='interleave 0,1'/>\n"
 		      "      <g:added what='vcpu-cpuset' value='0-3,4-7,9'/>\n"
@@ -571,7 +571,7 @@ TEST(what_an_operator_changed_since_stays)
 {
 	static const char text[] = DOMAIN(
 		QEMU,
-		L("<metadata>\n    <g:assignment xmlns:g='https://gpupass.org/domain/1' "
+		L("<metadata>\n    <g:assignment xmlns:g='urn:gpupass:domain:1' "
 		  "group='pair0'>\n"
 		  "      <g:added what='numatune' value='preferred 0'/>\n"
 		  "      <g:added what='vcpu-cpuset' value='0-31'/>\n"

@@ -118,9 +118,9 @@ TEST(a_name_in_the_mark_alone_is_no_group)
 TEST(notes_that_nobody_vouches_for_remove_nothing)
 {
 	static const char *const marks[] = {
-		"<g:assignment xmlns:g='https://gpupass.org/domain/1'>"
+		"<g:assignment xmlns:g='urn:gpupass:domain:1'>"
 		"<g:added what='numatune' value='strict 0'/></g:assignment>",
-		"<g:assignment xmlns:g='https://gpupass.org/domain/1' group='pair0'>"
+		"<g:assignment xmlns:g='urn:gpupass:domain:1' group='pair0'>"
 		"<g:also group='pair1'/><g:added what='numatune' value='strict 0'/></g:assignment>",
 	};
 
