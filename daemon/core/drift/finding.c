@@ -173,8 +173,7 @@ static void drift_check_mark(DriftSubject *s)
 	drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
 		  strf("%s is marked as having it, but lacks %s, and there is no record",
 		       s->domain->name, BDF_TEXT(&s->about[0])),
-		  strf("gpupass release %s",
-		       domain_ref_word(s->domain->name, s->domain->uuid)));
+		  strf("gpupass release %s", domain_ref_word(s->domain->name, s->domain->uuid)));
 }
 
 static void drift_check_marks(DriftSubject *s)

@@ -8,6 +8,8 @@
 #include "util/json.h"
 
 #define VFIO "vfio-pci"
+/* What a tenant may call its domain. */
+#define SHELL "x;reboot"
 #define HOST_KEY 7
 #define A0 "0000:41:00.0"
 #define A1 "0000:41:00.1"
@@ -67,6 +69,8 @@ static char *summary(const Drift *drift)
 	for (size_t i = 0; i < drift->n_items; i++) {
 		assert_non_null(drift->items[i].what);
 		assert_non_null(drift->items[i].remedy);
+		/* Somebody copies it into a shell. */
+		assert_null(strstr(drift->items[i].remedy, SHELL));
 		strv_appendf(&words, "%s/%s", drift_kind_to_string(drift->items[i].kind),
 			     drift_repair_to_string(drift->items[i].repair));
 	}
@@ -215,6 +219,14 @@ TEST(a_renamed_domain_is_recorded_by_its_new_name)
 {
 	DRIFTS("renamed, and a driver", "renamed/rename driver/bind", VFIO, NV,
 	       ours(h, "vm1", false, all), host_assignment(h, "pair0", "oldname", 1, all));
+}
+
+TEST(no_remedy_has_a_name_that_a_shell_would_obey)
+{
+	DRIFTS("a forged mark", "mark/none", NV, NV, ours(h, SHELL, false, some));
+	DRIFTS("undefined", "no-domain/none", NV, NV, host_assignment(h, "pair0", SHELL, 1, all));
+	DRIFTS("a part live", "guest/none lacks-some/none", VFIO, VFIO, ours(h, SHELL, true, some),
+	       host_assignment(h, "pair0", SHELL, 1, all));
 }
 
 TEST(what_a_person_must_see_to_keeps_reconcile_off)
