@@ -100,10 +100,12 @@ DEFINE_LOCAL_FREE(Rights, rights_free, rights_clear)
 /* 1, or < 0. */
 static int append(Rights *rights, PolkitAnswer answer)
 {
-	const char *word = answer == POLKIT_YES	       ? "yes"
-			   : answer == POLKIT_PASSWORD ? "password"
-						       : "no";
-	int r = sd_bus_message_append(rights->reply, "{ss}", rights->verbs[rights->n++], word);
+	static const char *const words[] = {
+		[POLKIT_YES] = "yes",	     [POLKIT_PASSWORD] = "password", [POLKIT_NO] = "no",
+		[POLKIT_SILENT] = "unknown", [POLKIT_FAILED] = "unknown",
+	};
+	int r = sd_bus_message_append(rights->reply, "{ss}", rights->verbs[rights->n++],
+				      words[answer]);
 
 	return r < 0 ? r : 1;
 }
@@ -140,7 +142,7 @@ static int ask(Rights *rights, PolkitAnswer *ret, sd_bus_error *error)
 	*ret = POLKIT_YES;
 	if (handler->kind == KIND_OPEN || caller_is_privileged(rights->caller.uid))
 		return 1;
-	*ret = POLKIT_NO;
+	*ret = rights->silent ? POLKIT_SILENT : POLKIT_NO;
 	if (rights->silent || rights->caller.uid == CALLER_UNKNOWN)
 		return 1;
 	name(&its, rights);
@@ -216,9 +218,20 @@ int call_check_allowed(Call *call)
 	return 0;
 }
 
+/* What Release would ask libvirt about: a target that is no group is a domain. "": nothing. */
+static const char *domain_word(const Rights *rights)
+{
+	bool is_target = !*rights->domain && *rights->group &&
+			 strv_contains(rights->verbs, "Release") &&
+			 !manager_find_group(rights->face->manager, rights->group);
+
+	return is_target ? rights->group : rights->domain;
+}
+
 int call_allowed(Call *call)
 {
 	_cleanup_(rights_freep) Rights *rights = xcalloc(1, sizeof(Rights));
+	const char *word;
 	int r = 1;
 
 	*rights = (Rights){
@@ -231,8 +244,9 @@ int call_allowed(Call *call)
 		.job = (uint32_t)call->options.job,
 		.verbs = TAKE_PTR(call->list),
 	};
-	if (*rights->domain && !polkit_trusts(call->face->polkit))
-		r = subject_look_up(call, rights->domain, &rights->found);
+	word = domain_word(rights);
+	if (*word && !polkit_trusts(call->face->polkit))
+		r = subject_look_up(call, word, &rights->found);
 	if (r <= 0)
 		return r;
 	r = sd_bus_message_new_method_return(call->message, &rights->reply);
