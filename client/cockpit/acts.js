@@ -6,7 +6,7 @@
  */
 import { bus, Failure, rightText } from "./bus.js";
 import { become, busy, dialog, h, notice, problem } from "./draw.js";
-import { jobView } from "./jobs.js";
+import { jobView, wentWell } from "./jobs.js";
 
 const ACTION = {
 	Plan: "read", Assign: "assign", Release: "release", Verify: "probe", Probe: "probe",
@@ -92,13 +92,15 @@ export function planView(plan) {
 /* ---- the dialog ---- */
 
 const ANEW = "gpupassd was started anew. What was shown here was of the earlier one: look again.";
+const CHANGED = "What was shown here is so no longer: look again.";
 const OTHER_PLAN = "the plan is no longer the one that you saw";
 
 /*
  * spec: verb, the method; label, of its button; fields, of the form; about() → [domain, group] that
  * polkit is asked about; plan() → {args, options} of Plan, where it has one; call(plan, options) →
  * {args, options} of the verb; done(result) → what to say, where the verb starts no job;
- * refused(failure), where a field answers one; refresh(), for another daemon.
+ * refused(failure), where a field answers one; refresh(), for another daemon; same() → whether what the
+ * fields tell is so still, which they tell anew.
  */
 export class Act {
 	constructor(title, spec) {
@@ -187,15 +189,27 @@ export class Act {
 
 	/* What this dialog shows is of one daemon, and nothing of it is asked of the next one. */
 	heed(model) {
-		if (model.epoch === this.epoch || this.at === "ended")
+		if (this.at === "ended")
 			return;
-		if (model.up) {
+		if (model.epoch === this.epoch) {
+			if (model.up && this.at === "choosing")
+				this.isSame();
+		} else if (model.up) {
 			this.epoch = model.epoch;
-			this.choosing(this.failed, ANEW);
 			this.spec.refresh?.();
+			this.choosing(this.failed, ANEW);
 		} else if (this.at !== "choosing" || !this.go.disabled) {
 			this.choosing(this.failed || model.failure);
 		}
+	}
+
+	/* A person agrees to what is so, not to what was. */
+	isSame() {
+		const same = !this.spec.same || this.spec.same();
+
+		if (!same)
+			this.choosing(CHANGED);
+		return same;
 	}
 
 	/* It is told where somebody still looks. */
@@ -209,7 +223,7 @@ export class Act {
 	}
 
 	submit() {
-		if (this.at !== "choosing" || this.go.disabled || this.epoch !== bus.model.epoch)
+		if (this.at !== "choosing" || this.go.disabled || this.epoch !== bus.model.epoch || !this.isSame())
 			return;
 		this.failed = null;
 		if (this.spec.plan)
@@ -290,9 +304,9 @@ export class Act {
 		const job = await bus.ended(path);
 
 		this.at = "ended";
-		if (job.State !== "done" && !this.open)
-			notice("bad", h("b", {}, this.title), problem(Failure.of(job.ErrorName, job.ErrorMessage)));
-		else if (job.State !== "done")
+		if (!this.open && !wentWell(job))
+			notice("bad", h("b", {}, this.title), jobView(path));
+		else if (this.open && job.State !== "done")
 			this.dialog.foot.prepend(h("button", { type: "button", "data-key": "back", onclick: () => {
 				this.choosing();
 				this.heed(bus.model);

@@ -2,7 +2,7 @@
 /* The dialogs: assign, release, verify, declare, probe, clear. */
 import { Act } from "./acts.js";
 import { bus } from "./bus.js";
-import { become, h, lines, printable, problem } from "./draw.js";
+import { become, h, lines, problem } from "./draw.js";
 
 let fields = 0;
 
@@ -63,25 +63,26 @@ function groupOptions(wanted) {
 	const line = group => [`${group.GpuAddresses.length}× ${group.Model || "GPU"}`, group.Link,
 		...companionsOf(group), group.State].filter(Boolean).join(", ");
 
-	return [["", "any that is free: gpupassd chooses"],
-		...groups.map(group => [group.Name, `${group.Name}: ${line(group)}`])];
+	const gone = wanted && !groups.some(group => group.Name === wanted);
+
+	return [["", "any that is free: gpupassd chooses"], gone && [wanted, `${wanted}: gone`],
+		...groups.map(group => [group.Name, `${group.Name}: ${line(group)}`])].filter(Boolean);
 }
 
-/* Names that look alike, or are not what they look, are told apart by their UUIDs. */
 function domainOptions(domains) {
-	const alike = name => domains.filter(([other]) => printable(other) === printable(name)).length > 1;
+	const groups = byName(bus.model.groups).filter(group => group.DomainUuid);
 
-	return [["", "choose a domain"], ...domains.map(([name, uuid, runs]) => {
-		const has = byName(bus.model.groups).filter(one => one.DomainUuid === uuid).map(one => one.Name);
-		const notes = [runs && "running", has.length && `has ${has.join(", ")}`,
-			(alike(name) || printable(name) !== name) && uuid].filter(Boolean);
+	return [["", "choose a domain"], ...domains.map(({ name, uuid, runs, deceives }) => {
+		const has = groups.filter(one => one.DomainUuid === uuid).map(one => one.Name);
+		const notes = [runs && "running", has.length && `has ${has.join(", ")}`, deceives && uuid]
+			.filter(Boolean);
 
 		return [uuid, name + (notes.length ? ` (${notes.join("; ")})` : "")];
 	})];
 }
 
 /* A select of the domains; where there is no list, a name or UUID is typed. */
-function domainField(wanted, changed) {
+function domainField(changed) {
 	const place = h("div", {});
 	let input = null, turn = 0;
 	const show = (now, hint, failure) => {
@@ -91,34 +92,33 @@ function domainField(wanted, changed) {
 		changed();
 	};
 	const refresh = async () => {
-		const mine = ++turn, word = input?.value || wanted;
-		let now, hint, why;
-
-		try {
-			const domains = await bus.call("GetDomains");
-			const chosen = domains.find(([, uuid]) => uuid === word) ||
-				domains.find(([name]) => name === word);
-
-			now = select("domain", domainOptions(domains), chosen?.[1]);
-			now.addEventListener("change", changed);
-		} catch (failure) {
-			now = text("domain", word, changed);
-			hint = "Its name or UUID: there is no list to choose from";
+		const mine = ++turn, word = input.value;
+		let why;
+		const domains = await bus.domains().catch(failure => {
 			why = failure;
+		});
+
+		if (mine !== turn)
+			return;
+		if (domains) {
+			const chosen = domains.find(({ name, uuid }) => word === uuid || word === name);
+
+			show(select("domain", domainOptions(domains), chosen?.uuid));
+			input.addEventListener("change", changed);
+		} else {
+			show(text("domain", word, changed), "Its name or UUID: there is no list to choose from", why);
 		}
-		if (mine === turn)
-			show(now, hint, why);
 	};
 
-	show(select("domain", [[wanted, "looking which there are …"]]));
+	show(select("domain", [["", "looking which there are …"]]));
 	return { place, refresh, value: () => input.value };
 }
 
-export function openAssign({ domain = "", group = null } = {}) {
+export function openAssign({ group = null } = {}) {
 	const wanted = group?.Name ?? "";
 	let act = null;
 	const changed = () => act?.ask();
-	const which = select("group", groupOptions(wanted), wanted), whose = domainField(domain, changed);
+	const which = select("group", groupOptions(wanted), wanted), whose = domainField(changed);
 	const change = select("change", [["", "the definition, and the running domain if it runs"],
 		["live", "only the running domain"], ["config", "only the definition"]]);
 	const topology = select("topology", [["", "as the group was assigned, or else flat"],
@@ -139,7 +139,7 @@ export function openAssign({ domain = "", group = null } = {}) {
 				field("Address space, firmware, memory", fit))],
 		about: () => [whose.value(), which.value],
 		refresh: () => {
-			become(which, options(groupOptions(wanted), which.value));
+			become(which, options(groupOptions(which.value), which.value));
 			whose.refresh();
 		},
 		plan: () => ({ args: [whose.value(), which.value],
@@ -201,15 +201,31 @@ export function openProbe() {
 }
 
 export function openClear(group) {
-	const { Name: name, Reason: reason } = group;
+	const { Name: name, path } = group;
 	const gone = checkbox("I have looked: this cause is gone", { "data-key": "gone", required: true });
+	const cause = h("blockquote", {});
+	let told = null;
+	const now = () => {
+		const { State, Reason } = bus.model.groups.get(path) ?? {};
 
+		return State === "quarantined" ? Reason : "it is quarantined no longer";
+	};
+	const tell = () => {
+		told = now();
+		become(cause, lines(told).map(line => h("div", {}, line)));
+		gone.input.checked = false;
+	};
+	const same = () => told === now() || tell();
+
+	tell();
 	new Act(`Lift the quarantine of ${name}`, {
 		verb: "Clear", label: "Lift the quarantine",
 		fields: [h("p", {}, `${name} is quarantined, because:`),
-			h("blockquote", {}, lines(reason).map(line => h("div", {}, line))),
+			cause,
 			h("p", {}, "Afterwards gpupassd moves its functions again, and domains may have it."), gone.row],
 		about: () => ["", name],
+		refresh: tell,
+		same,
 		call: () => ({ args: [name] }),
 		done: () => `Lifted the quarantine of ${name}.`,
 	});
@@ -228,15 +244,6 @@ function gpuBoxes(likely) {
 		{ value: gpu.Address, checked: likely.includes(gpu.Address), "data-key": `gpu ${gpu.Address}` }));
 }
 
-function declared(path) {
-	const group = bus.model.groups.get(path);
-
-	/* Its signal may come behind the answer. */
-	return !group ? "Declared." : `Declared ${group.Name}: ${group.GpuAddresses.join(", ")}` +
-		(group.Companions.length ? ` with ${companionsOf(group).join(", ")}` : "") +
-		`; it is ${group.State}${group.Assignable || !group.Reason ? "" : `: ${group.Reason}`}`;
-}
-
 /* The companions' part of the form. chosen() are the GPUs that one is to be near to. */
 function companionFields(chosen) {
 	const list = h("input", { type: "text", "data-key": "with", autocomplete: "off", spellcheck: "false" });
@@ -244,7 +251,9 @@ function companionFields(chosen) {
 	const erase = checkbox("Unknown data on an NVMe may be erased; until then nobody gets the group",
 		{ "data-key": "erase" });
 	const whole = checkbox("A tenant may have a whole NIC, and can re-flash it", { "data-key": "whole-nic" });
-	const vlan = h("input", { type: "number", min: "1", max: "4094", "data-key": "vlan" });
+	/* The browser can say what is wrong with it only where it can be seen. */
+	const vlan = h("input", { type: "number", min: "1", max: "4094", "data-key": "vlan",
+		oninvalid: event => { event.currentTarget.closest("details").open = true; } });
 	const members = () => list.value.split(/[\s,]+/).filter(Boolean);
 	const nearest = async kind => {
 		try {
@@ -283,7 +292,13 @@ export function openDeclare(group = null) {
 	const unbridged = checkbox("I have looked at this board: no bridge is on it",
 		{ "data-key": "no-bridge-seen" });
 
-	unbridged.row.hidden = true;
+	/* It was said of the GPUs that were chosen then, and of the boards of that time. */
+	const unsay = () => {
+		unbridged.row.hidden = true;
+		unbridged.input.checked = false;
+	};
+
+	unsay();
 	act = new Act("Declare a group", {
 		verb: "Declare", label: "Declare",
 		fields: [
@@ -291,18 +306,20 @@ export function openDeclare(group = null) {
 				"the memory of the domain that has the other half, so name all that the bridge ties. " +
 				"gpupass forget withdraws it."),
 			field("Name", name, "Letters, digits, -, _ and ., beginning with a letter"),
-			h("fieldset", {}, h("legend", {}, "GPUs that a bridge ties, or one that has none"),
+			h("fieldset", { onchange: unsay },
+				h("legend", {}, "GPUs that a bridge ties, or one that has none"),
 				boxes.map(box => box.row)),
 			unbridged.row, companions.part,
 		],
+		refresh: unsay,
 		about: () => ["", name.value],
 		call: () => ({ args: [name.value, [...chosen(), ...companions.members()]],
 			options: given({ "no-bridge-seen": unbridged.input.checked, ...companions.options() }) }),
 		/* Only of a GPU alone which may have a bridge somebody has to look at the board. */
 		refused: failure => {
+			unsay();
 			unbridged.row.hidden = !failure.name.endsWith(".LinksUnknown");
-			unbridged.input.checked = false;
 		},
-		done: declared,
+		done: () => `Declared ${name.value}.`,
 	});
 }

@@ -3,6 +3,8 @@
  * The daemon's objects, kept by its signals, and its methods. One connection is for one life of the
  * daemon: when its name changes hands, a new one begins with nothing of the old.
  */
+import { printable } from "./draw.js";
+
 const cockpit = window.cockpit;
 const NAME = "org.gpupass1";
 const ROOT = "/org/gpupass1";
@@ -17,6 +19,7 @@ const VERSIONS = "gpupass and gpupassd are of different versions; install one ve
 	"systemctl restart gpupassd";
 const NOT_KNOWN = "not known; a job may be running";
 const UNCHANGED = "nothing was changed";
+export const NOT_KEPT = "this job has ended, and gpupassd keeps it no longer";
 
 /* Words of client/base/errors.c: names, what, state, remedy. */
 const BUS_ERRORS = [
@@ -53,7 +56,6 @@ export class Failure extends Error {
 	constructor(name, message) {
 		super(message);
 		this.name = name;
-		this.text = message;
 		this.what = this.cause = this.state = this.remedy = "";
 		/* plain: the sentence says it all, also to who does not know names of errors. */
 		this.plain = false;
@@ -125,7 +127,7 @@ function tellAll() {
 			if (watchers.has(fn))
 				fn(model);
 		} catch (error) {
-			console.error(error); /* of one part of the page; the others go on */
+			reportError(error); /* of one part of the page; the others go on */
 		}
 }
 
@@ -144,7 +146,7 @@ function released() {
 
 document.addEventListener("pointerdown", () => {
 	clearTimeout(pressed);
-	pressed = setTimeout(released, 10000); /* the release may be lost */
+	pressed = setTimeout(released, 1000); /* the release may be lost */
 }, true);
 for (const event of ["pointerup", "pointercancel"])
 	document.addEventListener(event, released, true);
@@ -161,15 +163,18 @@ function until(condition) {
 
 	return new Promise((resolve, reject) => {
 		const look = () => {
-			const found = model.epoch === epoch && model.up && condition();
+			try {
+				if (model.epoch !== epoch || !model.up)
+					throw gone();
+				const found = condition();
 
-			if (!found && model.epoch === epoch && model.up)
-				return;
-			watchers.delete(look);
-			if (found)
+				if (!found)
+					return;
 				resolve(found);
-			else
-				reject(gone());
+			} catch (failure) {
+				reject(failure);
+			}
+			watchers.delete(look);
 		};
 
 		watchers.add(look);
@@ -211,6 +216,8 @@ function addObject(path, interfaces) {
 
 const SIGNALS = {
 	InterfacesAdded: (path, [object, interfaces]) => addObject(object, interfaces),
+	JobNew: (path, [, job]) => check(() => model.jobs.has(job)),
+	JobRemoved: (path, [, job]) => check(() => !model.jobs.has(job) || endedJob(model.jobs.get(job))),
 	InterfacesRemoved: (path, [object, interfaces]) => {
 		for (const name of interfaces)
 			model[KINDS[name.slice(NAME.length + 1)]]?.delete(object);
@@ -223,6 +230,13 @@ const SIGNALS = {
 			setProperties(path, name, properties);
 	},
 };
+
+/* While some client does not read the bus, the daemon tells of jobs' begins and ends, and of nothing else. */
+function check(known) {
+	const mine = link;
+
+	setTimeout(() => link === mine && model.up && !known() && load(mine), 1000);
+}
 
 function forget() {
 	model.up = false;
@@ -251,46 +265,52 @@ function open() {
 	unlink(null);
 	const channel = cockpit.dbus(NAME, { bus: "system", superuser: "try" });
 	const mine = link = { channel };
-	let early = [];
-	const take = (path, name, member, args) => {
-		if (link !== mine)
-			return;
-		if (early) {
-			early.push([path, name, member, args]);
-			return;
-		}
-		SIGNALS[member]?.(path, args);
-		changed();
-	};
 
 	channel.addEventListener("close", (event, { problem, message }) => {
 		if (link === mine)
 			unlink(Failure.from({ problem: problem || "disconnected", message }));
 	});
-	channel.subscribe({ path_namespace: ROOT }, take);
-	/* The root object is not among those that it manages. */
-	Promise.all([
-		channel.call(ROOT, "org.freedesktop.DBus.Properties", "GetAll", [MANAGER], { type: "s" }),
-		channel.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", [],
-			{ type: "" }),
-	]).then(([[manager], [objects]]) => {
+	channel.subscribe({ path_namespace: ROOT }, (path, name, member, args) => {
 		if (link !== mine)
 			return;
-		const before = early;
+		mine.early?.push([path, member, args]);
+		SIGNALS[member]?.(path, args);
+		changed();
+	});
+	load(mine);
+}
 
-		early = null;
+/* All that there is, instead of what was known. */
+async function load(mine) {
+	const { channel } = mine;
+	const early = mine.early = [];
+
+	try {
+		/* The root object is not among those that it manages. */
+		const [[manager], [objects]] = await Promise.all([
+			channel.call(ROOT, "org.freedesktop.DBus.Properties", "GetAll", [MANAGER],
+				{ type: "s", timeout: READ_MS }),
+			channel.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", [],
+				{ type: "", timeout: READ_MS }),
+		]);
+
+		if (link !== mine)
+			return;
+		forget();
 		setProperties(ROOT, MANAGER, manager);
 		for (const [path, interfaces] of Object.entries(objects))
 			addObject(path, interfaces);
-		for (const signal of before)
-			take(...signal);
+		for (const [path, member, args] of early)
+			SIGNALS[member]?.(path, args);
+		if (mine.early === early)
+			mine.early = null;
 		model.up = true;
 		model.failure = null;
 		changed();
-	}, error => {
+	} catch (error) {
 		if (link === mine)
 			unlink(Failure.from(error));
-	});
+	}
 }
 
 function vanished() {
@@ -330,6 +350,8 @@ function connect() {
 
 const ARGUMENT = { string: "s", number: "u", object: "as" };
 const OPTION = { string: "s", number: "t", boolean: "b" };
+/* As long as client/bus/bus.h waits for an answer. */
+const READ_MS = 60000, ACT_MS = 300000;
 
 async function call(member, args = [], options = {}, { ask = false, all = false } = {}) {
 	const mine = link;
@@ -341,7 +363,8 @@ async function call(member, args = [], options = {}, { ask = false, all = false 
 	for (const [key, value] of Object.entries(options))
 		if (value !== undefined && value !== null)
 			dictionary[key] = cockpit.variant(OPTION[typeof value], value);
-	const how = { type: args.map(arg => ARGUMENT[typeof arg]).join("") + "a{sv}", flags: ask ? "i" : "" };
+	const how = { type: args.map(arg => ARGUMENT[typeof arg]).join("") + "a{sv}", flags: ask ? "i" : "",
+		timeout: ask ? ACT_MS : READ_MS };
 
 	try {
 		const answer = await mine.channel.call(ROOT, MANAGER, member, [...args, dictionary], how);
@@ -372,7 +395,9 @@ async function read(schema, what, member, args, options, how) {
 async function begin(member, args = [], options = {}) {
 	const path = await call(member, args, options, { ask: true });
 
-	await until(() => model.jobs.get(path));
+	/* Its signal may come later, or not at all. */
+	if (!model.jobs.has(path))
+		await load(link);
 	return path;
 }
 
@@ -384,18 +409,35 @@ function ended(path) {
 	return until(() => {
 		const job = model.jobs.get(path);
 
-		return job && endedJob(job) && job;
+		if (!job)
+			throw new Failure("", `${NOT_KEPT}\nState: ${NOT_KNOWN}\nRemedy: see: gpupass audit`);
+		return endedJob(job) && job;
 	});
 }
 
-async function allowed(verbs, domain = "", group = "", options = {}) {
-	try {
-		return await call("Allowed", [verbs, domain, group], options);
-	} catch (failure) {
+let asking = Promise.resolve();
+
+/* One question after another: a user may have few under way. */
+function allowed(verbs, domain = "", group = "", options = {}) {
+	const answer = asking.then(() => call("Allowed", [verbs, domain, group], options)).catch(failure => {
 		if (failure.name !== `${BUS_ERROR}UnknownMethod`)
 			throw failure;
 		return Object.fromEntries(verbs.map(verb => [verb, "password"]));
-	}
+	});
+
+	asking = answer.catch(() => {});
+	return answer;
+}
+
+/*
+ * Of each domain {name, uuid, runs, deceives}: a name that is not what it looks is told by its UUID. null:
+ * one may not have them without a password. A question that is denied would be on record.
+ */
+async function domains() {
+	const { GetDomains: right } = await allowed(["GetDomains"]);
+
+	return right !== "yes" ? null : (await call("GetDomains")).map(([name, uuid, runs]) =>
+		({ name, uuid, runs, deceives: printable(name) !== name }));
 }
 
 /* A word of allowed(), for a person. Cockpit's bridge lets polkit ask only before its version 300. */
@@ -415,4 +457,4 @@ export function refusal(action) {
 		"Remedy: turn on administrative access, at the top of Cockpit; or see gpupassd(8), POLKIT");
 }
 
-export const bus = { model, connect, watch, call, read, begin, allowed, ended };
+export const bus = { model, connect, watch, call, read, begin, allowed, domains, ended };

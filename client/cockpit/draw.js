@@ -110,15 +110,23 @@ export function become(place, ...children) {
 		if (now)
 			now.open = open;
 	}
-	/* Without a key it falls to the place, if that can have it, and not to the top of the page. */
-	if (active && !place.contains(document.activeElement))
-		((active.dataset.key && find(place, keys)) || place).focus({ preventScroll: true });
+	if (!active)
+		return;
+	if (active.dataset.key)
+		find(place, keys)?.focus({ preventScroll: true });
+	/* Without a key, or shut now, it falls to the place, if that can have it, and not to the top of the page. */
+	if (!place.contains(document.activeElement))
+		place.focus({ preventScroll: true });
 }
 
 /* ---- parts of pages ---- */
 
 export function badge(kind, text, title) {
 	return h("span", { class: `badge ${kind}`, title }, text);
+}
+
+export function stateBadge({ kind, text, title }) {
+	return badge(kind, text, title);
 }
 
 /* On a button for which polkit asks for a password. */
@@ -133,19 +141,22 @@ export function busy(text) {
 		h("span", { class: "spinner", "aria-hidden": "true" }), text);
 }
 
-/* Without https the browser has no clipboard for us, but still obeys a selection. */
+/* Without https the browser has no clipboard for us, but still obeys a selection. Whether it did. */
 async function copy(text, button) {
 	try {
 		await navigator.clipboard.writeText(text);
+		return true;
 	} catch {
 		const area = h("textarea", { class: "offscreen", "aria-hidden": "true" });
 
 		area.value = text;
 		button.after(area);
 		area.select();
-		document.execCommand("copy");
+		const copied = document.execCommand("copy");
+
 		area.remove();
 		button.focus();
+		return copied;
 	}
 }
 
@@ -156,8 +167,7 @@ export function copyButton(text, label = "Copy") {
 	return h("button", { type: "button", class: "small copy", title: `Copy: ${lines(text).join(" ")}`,
 		"data-key": `copy ${shown}`,
 		onclick: async event => {
-			await copy(shown, event.currentTarget);
-			word.textContent = "Copied";
+			word.textContent = await copy(shown, event.currentTarget) ? "Copied" : "Not copied";
 			setTimeout(() => { word.textContent = label; }, 2000);
 		} }, word);
 }
@@ -168,27 +178,31 @@ export function prose(text) {
 		line.split(/`([^`]*)`/).map((piece, i) => i % 2 ? h("code", {}, piece) : piece)));
 }
 
-function part(label, text, more) {
+/* A row of a <dl>, if there is a text. A remedy can be copied. */
+export function part(label, text) {
+	const copied = label === "Remedy";
+
 	return text && h("div", { class: "part" }, h("dt", {}, label),
-		h("dd", { class: more && "copied" }, h("div", {}, prose(text)), more));
+		h("dd", { class: copied && "copied" }, h("div", {}, prose(text)), copied && copyButton(text)));
 }
 
 export function problem(failure) {
 	return h("div", { class: "problem", role: "alert" },
 		h("div", { class: "what" }, prose(failure.what)),
 		h("dl", {}, part("Cause", failure.cause), part("State", failure.state),
-			part("Remedy", failure.remedy, failure.remedy && copyButton(failure.remedy)),
-			!failure.plain && part("Error", failure.name)));
+			part("Remedy", failure.remedy), !failure.plain && part("Error", failure.name)));
 }
 
-/* Stays at the top of the page until somebody dismisses it. kind as of a badge. */
+/* Stays at the top of the page until somebody dismisses it, or the same is told again. kind as of a badge. */
 export function notice(kind, ...children) {
+	const place = document.getElementById("notices");
 	const element = h("div", { class: `notice ${kind}`, role: kind === "bad" ? "alert" : "status" },
 		h("div", { class: "said" }, ...children),
 		h("button", { type: "button", class: "small plain", "aria-label": "Dismiss",
 			onclick: () => element.remove() }, "✕"));
 
-	document.getElementById("notices").append(element);
+	[...place.children].find(one => one.textContent === element.textContent)?.remove();
+	place.append(element);
 	return element;
 }
 

@@ -31,10 +31,9 @@ async function start(name) {
 
 		page.start($(name));
 	} catch (error) {
-		opened.delete(name);
 		console.error(error);
-		become($(name),
-			h("p", { class: "empty" }, `This part could not be loaded: ${error.message}`));
+		become($(name), h("p", { class: "empty", role: "alert" },
+			`This part could not be loaded: ${error.message}. Load the page again.`));
 	}
 }
 
@@ -113,9 +112,13 @@ function connection(model) {
 bus.watch(connection);
 /* It loads this page again when the user turns administrative access on or off. */
 window.cockpit.permission({ admin: true });
-window.addEventListener("unhandledrejection", event => {
+
+function unforeseen(event, error) {
 	event.preventDefault();
-	console.error(event.reason);
-	notice("bad", event.reason?.what ? problem(event.reason) : String(event.reason));
-});
+	console.error(error);
+	notice("bad", error?.what ? problem(error) : String(error));
+}
+
+window.addEventListener("unhandledrejection", event => unforeseen(event, event.reason));
+window.addEventListener("error", event => unforeseen(event, event.error ?? event.message));
 bus.connect();

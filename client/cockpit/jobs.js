@@ -1,104 +1,85 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-import { bus, endedJob, Failure, rightText } from "./bus.js";
-import { badge, become, copyButton, duration, h, lock, notice, problem, prose, time } from "./draw.js";
+import { bus, endedJob, Failure, NOT_KEPT, rightText } from "./bus.js";
+import { badge, become, duration, h, lock, notice, part, problem, prose, stateBadge, time } from "./draw.js";
 import { jobSentence, jobState, stepState, verdictState } from "./states.js";
 
-function stateBadge({ kind, text, title }) {
-	return badge(kind, text, title);
-}
-
 /* ---- what a verification found ---- */
+
+function joined(...texts) {
+	return texts.filter(Boolean).join(", ");
+}
 
 function speed(mbps) {
 	return `${(mbps / 1000).toFixed(1)} GB/s`;
 }
 
-function said(label, text, more) {
-	return text && h("div", { class: "part" }, h("dt", {}, label), h("dd", more, text));
+function copyText({ from, to, mbps, verdict }, nominal) {
+	const share = nominal > 0 ? ` (${Math.floor(mbps * 100 / nominal)} % of ${speed(nominal)})` : "";
+
+	return `${from} to ${to}: ${speed(mbps)}${share}, ${verdict}`;
 }
 
-function remedy(text) {
-	return text && said("Remedy", [h("div", {}, prose(text)), copyButton(text)], { class: "copied" });
+function reportText({ state, age_usec: age, stage, gpus, links, driver, as_expected: expected, detail }) {
+	return joined(state, typeof age === "number" && `${duration(age)} old`, stage,
+		gpus > 0 && `GPUs: ${gpus}`, links?.length > 0 && `active links: ${links.join(" ")}`, driver && `driver ${driver}`,
+		stage === "checked" && (expected ? "as expected" : "not what the host gave it"), detail);
 }
 
-/* Of a part of it: links' speed, memory reached. */
-function partState(verdict) {
-	const kind = ["pass", "proved"].includes(verdict) ? "ok"
-		: verdict === "unknown" || verdict.startsWith("not-") ? "warn" : "bad";
+function linkRow({ gpus, paths, peer_to_peer: peers, verdict, reason }, all) {
+	const cell = texts => h("td", {}, texts.map(one => h("div", {}, one || "-")));
+	const active = address => all?.find(one => one.address === address && one.listed)?.links_active ?? "?";
 
-	return { kind, text: verdict };
+	return h("tr", {}, h("th", { scope: "row", class: "mono" }, gpus.map(one => h("div", {}, one))),
+		cell(paths), cell(gpus.map(one => String(active(one)))), cell(peers),
+		h("td", {}, stateBadge(verdictState(verdict)), reason && h("div", { class: "hint" }, reason)));
 }
 
-function links(result, address) {
-	const gpu = result.gpus?.find(one => one.address === address);
-
-	return gpu?.listed ? gpu.links_active : "?";
+/* `result`: org.gpupass1.verify/1. */
+function verdictOf(job) {
+	try {
+		return JSON.parse(job.Result);
+	} catch {
+		return null;
+	}
 }
 
-function reportText(report) {
-	if (report.state === "unreadable")
-		return "not readable";
-	const whose = { "earlier-boot": "of an earlier boot, ",
-		"other-domain": "of another machine, " }[report.state] || "";
-	const age = typeof report.age_usec === "number" ? `${duration(report.age_usec)} old`
-		: "written in the future by the guest's clock";
-	const stage = report.stage === "checked"
-		? `${report.gpus} GPU${report.gpus === 1 ? "" : "s"}, ` +
-			`active links ${report.links?.join(" ") || "none"}, driver ${report.driver}: ` +
-			(report.as_expected ? "as expected" : "not what the host gave it")
-		: report.stage;
-
-	return `${whose}${age}: ${stage}${report.detail ? `: ${report.detail}` : ""}`;
-}
-
-function workloadView(work) {
-	return [
-		said("Workload", [stateBadge(partState(work.verdict)), work.program && ` by ${work.program}`,
-			work.ring_mbps > 0 && `, bus bandwidth ${speed(work.ring_mbps)}`]),
-		work.copies?.map(copy => said("", [`${copy.from} to ${copy.to}: ${speed(copy.mbps)} `,
-			work.nominal_mbps > 0 && `(${Math.floor(copy.mbps * 100 / work.nominal_mbps)} % of ` +
-				`${speed(work.nominal_mbps)}) `,
-			stateBadge(partState(copy.verdict))])),
-		said("", work.reason), remedy(work.remedy),
-	];
-}
-
-/* `result`: org.gpupass1.verify/1, as JSON or parsed. */
 export function verdictView(result) {
-	if (typeof result === "string")
-		try {
-			result = JSON.parse(result);
-		} catch {
-			return problem(new Failure("", "the job's result is not a verdict"));
-		}
-	const { guest_report: report, topology, workload, peer_access: peers } = result;
+	if (!result)
+		return problem(new Failure("", "the job's result is not a verdict"));
+	const { guest_report: report, topology, workload: work, peer_access: peers } = result;
+	const rows = [
+		["Reason", result.reason], ["Remedy", result.remedy], ["Note", result.note],
+		["Guest's report", report && report.state !== "none" && reportText(report)],
+		["Topology", topology?.seen], ["NCCL's file", topology?.file_told], ["NCCL", topology?.nccl],
+		["Remedy", topology?.remedy],
+		["Workload", work && joined(work.verdict, work.program,
+			work.ring_mbps > 0 && `bus bandwidth ${speed(work.ring_mbps)}`)],
+		...work?.copies?.map(copy => ["", copyText(copy, work.nominal_mbps)]) ?? [],
+		["", work?.reason], ["Remedy", work?.remedy],
+		["Peer access over PCIe", peers && joined(peers.verdict, peers.reason)], ["Remedy", peers?.remedy],
+	];
 
 	return h("div", { class: "verdict" },
 		h("p", {}, `${result.group} in ${result.domain?.name}: `, stateBadge(verdictState(result.verdict))),
 		h("div", { class: "scroll" }, h("table", {},
 			h("thead", {}, h("tr", {}, ["GPUs", "Path", "Links", "Peer to peer", "Verdict"].map(head =>
 				h("th", { scope: "col" }, head)))),
-			h("tbody", {}, result.links?.map(link => h("tr", {},
-				h("th", { scope: "row", class: "mono" }, link.gpus.map(one => h("div", {}, one))),
-				h("td", {}, link.paths.map(one => h("div", {}, one || "-"))),
-				h("td", {}, link.gpus.map(one => h("div", {}, links(result, one)))),
-				h("td", {}, link.peer_to_peer.map(one => h("div", {}, one || "-"))),
-				h("td", {}, stateBadge(verdictState(link.verdict)),
-					link.reason && h("div", { class: "hint" }, link.reason))))))),
-		h("dl", {},
-			said("Reason", result.reason), remedy(result.remedy), said("Note", result.note),
-			report && report.state !== "none" && said("Guest's report", reportText(report)),
-			topology && [said("Topology", topology.seen), said("NCCL's file", topology.file_told),
-				said("NCCL", topology.nccl), remedy(topology.remedy)],
-			workload && workloadView(workload),
-			peers && [said("Peer access over PCIe", stateBadge(partState(peers.verdict))),
-				said("", peers.reason), remedy(peers.remedy)]));
+			h("tbody", {}, result.links?.map(link => linkRow(link, result.gpus))))),
+		h("dl", {}, rows.map(([label, text]) => part(label, text))));
 }
 
 /* ---- a job ---- */
 
-function stepRow(step) {
-	const [name, state, detail, usec] = step;
+function isVerdict(job) {
+	return job.State === "done" && job.Operation === "verify" && Boolean(job.Result);
+}
+
+/* Whether it ended as one wished it would: otherwise it is told also to who has closed its dialog. */
+export function wentWell(job) {
+	return job.State === "done" && (!isVerdict(job) || verdictOf(job)?.verdict === "verified");
+}
+
+function stepRow([name, state, detail, usec]) {
 	const over = !["pending", "running"].includes(state);
 
 	return h("li", { class: "step" }, stateBadge(stepState(state)), h("span", { class: "name" }, name),
@@ -108,9 +89,7 @@ function stepRow(step) {
 function jobEnd(job) {
 	if (job.ErrorMessage)
 		return problem(Failure.of(job.ErrorName, job.ErrorMessage));
-	if (job.State === "done" && job.Operation === "verify" && job.Result)
-		return verdictView(job.Result);
-	return null;
+	return isVerdict(job) && verdictView(verdictOf(job));
 }
 
 /* Told to who does not see it: when the job changes what it does, not each step's detail. */
@@ -120,26 +99,27 @@ function spoken(job) {
 	return `${jobSentence(job)}: ${running && !endedJob(job) ? running[0] : jobState(job).text}`;
 }
 
-/* Of the list: a view that is open stays the same one while the list is drawn anew. */
-const views = new Map();
-
 /* Follows one job of this life of the daemon: the next one counts from 1 again. */
 export function jobView(path) {
 	const { epoch } = bus.model;
 	const word = h("p", { class: "offscreen", role: "status" });
-	const content = h("div", {});
+	/* It holds the focus of a button that goes away. */
+	const content = h("div", { tabindex: "-1" });
 	const clock = h("span", { class: "took" });
 	const element = h("div", { class: "job" }, word, content);
-	let was = "", right = "", asked = null, cancelling = false;
-	let placed = false, job = null, ticking = null;
+	let job = null, was = "", may = {}, asked = null, cancelling = false, over = false, first = true;
 
-	const stop = () => {
+	const isOver = () => over || bus.model.epoch !== epoch;
+	const stop = why => {
+		over = true;
 		clearInterval(ticking);
 		unwatch?.();
-		if (views.get(path) === element)
-			views.delete(path);
+		if (why && !(job && endedJob(job)))
+			become(content, h("p", { role: "alert", class: "hint" }, why));
 	};
 	const cancel = async () => {
+		if (isOver())
+			return;
 		cancelling = true;
 		draw();
 		try {
@@ -150,23 +130,29 @@ export function jobView(path) {
 		cancelling = false;
 		draw();
 	};
+	/* Anew when the job has found its domain or group; only the newest answer counts. */
 	const ask = async () => {
-		asked = `${job.DomainUuid} ${job.GroupName}`;
-		try {
-			right = (await bus.allowed(["Cancel"], "", "", { job: job.Id })).Cancel;
-		} catch {
-			right = "password";
-		}
+		const about = asked = `${job.DomainUuid} ${job.GroupName}`;
+		const now = await bus.allowed(["Cancel"], "", "", { job: job.Id }).then(
+			({ Cancel: right }) => ({ right, why: job.CallerUid === 0 && right === "no"
+				? "root began it, and only root may cancel it" : rightText(right) }),
+			failure => ({ why: failure.what }));
+
+		if (about !== asked)
+			return;
+		may = now;
+		asked = now.right ? asked : null;
 		draw();
 	};
 	const cancelButton = () => {
 		if (!["planning", "running"].includes(job.State) || job.CancelRequested)
 			return null;
-		return [right === "no" && h("span", { class: "hint" },
-			job.CallerUid === 0 ? "root began it, and only root may cancel it" : rightText(right)),
+		const shut = !["yes", "password"].includes(may.right);
+
+		return [shut && h("span", { class: "hint" }, may.why),
 			h("button", { type: "button", class: "small", "data-key": "cancel", onclick: cancel,
-				title: rightText(right), disabled: !["yes", "password"].includes(right) || cancelling },
-			"Cancel", right === "password" && lock())];
+				title: may.why, disabled: shut || cancelling },
+			"Cancel", may.right === "password" && lock())];
 	};
 	/* The clocks of host and browser may differ. */
 	const tick = () => {
@@ -176,7 +162,7 @@ export function jobView(path) {
 			: seconds < 100 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 	};
 	const draw = () => {
-		if (!job)
+		if (isOver())
 			return;
 		const said = spoken(job);
 
@@ -190,49 +176,55 @@ export function jobView(path) {
 			job.CancelRequested && `, cancelled by uid ${job.CancelledByUid}`,
 			["failed", "cancelled"].includes(job.State) && !job.Changed && ", nothing was changed"),
 		h("ol", { class: "steps" }, job.Steps?.map(stepRow)),
-		job.Warnings?.map(warning => h("div", { class: "warning" }, badge("warn", "warning"), prose(warning))),
+		job.Warnings?.map(warning =>
+			h("div", { class: "warning" }, badge("warn", "warning"), prose(warning))),
 		endedJob(job) && jobEnd(job));
 	};
+	const ticking = setInterval(() => job && !endedJob(job) && tick(), 1000);
 	let unwatch = null;
 
 	unwatch = bus.watch(model => {
-		placed ||= element.isConnected;
-		if (placed && !element.isConnected)
+		const now = model.jobs.get(path);
+
+		/* It is placed only after the first time. */
+		if (!first && !element.isConnected)
 			return stop();
-		if (model.epoch !== epoch || !model.up) {
-			if (!job || !endedJob(job))
-				become(content, h("p", { role: "alert", class: "hint" }, "gpupassd ended while this job " +
-					"was running. See the group's state once it is back."));
-			return stop();
-		}
-		if (!model.jobs.has(path) || job === model.jobs.get(path))
+		first = false;
+		if (model.epoch !== epoch || !model.up)
+			return stop("gpupassd ended while this job was running. See the group's state once it is back.");
+		if (job && !now)
+			return stop(`${NOT_KEPT}.`);
+		if (!now || now === job)
 			return undefined;
-		job = model.jobs.get(path);
+		job = now;
 		if (!endedJob(job) && asked !== `${job.DomainUuid} ${job.GroupName}`)
 			ask();
-		draw();
-		return endedJob(job) && clearInterval(ticking);
+		return draw();
 	});
-	ticking = setInterval(() => job && !endedJob(job) && tick(), 1000);
 	return element;
+}
+
+/* By their paths, of one life of the daemon: what is unfolded stays while the list is drawn anew. */
+let rows = new Map(), rowsOf = 0;
+
+function rowOf({ path }) {
+	const summary = h("summary", {});
+	const row = h("details", { "data-key": `${rowsOf} ${path}`,
+		ontoggle: () => row.open && !row.querySelector(".job") && row.append(jobView(path)) }, summary);
+
+	return { row, summary };
 }
 
 /* All jobs that the daemon keeps, the newest first. One opens by its summary. */
 export function jobsList(model) {
 	const jobs = [...model.jobs.values()].sort((a, b) => b.Id - a.Id);
+	const known = rowsOf === model.epoch ? rows : new Map();
 
-	if (jobs.length === 0)
-		return h("p", { class: "empty" }, "No job since gpupassd was started.");
-	return h("div", { class: "jobs" }, jobs.map(job => h("details", { "data-key": `${model.epoch} ${job.path}`,
-		ontoggle: event => {
-			const { currentTarget: own } = event;
-
-			if (!own.open || own.querySelector(".job"))
-				return;
-			if (!views.has(job.path))
-				views.set(job.path, jobView(job.path));
-			own.append(views.get(job.path));
-		} },
-	h("summary", {}, stateBadge(jobState(job)), ` ${job.Id} `, jobSentence(job),
-		h("span", { class: "took" }, endedJob(job) && duration(job.DurationUsec))))));
+	rowsOf = model.epoch;
+	rows = new Map(jobs.map(job => [job.path, known.get(job.path) ?? rowOf(job)]));
+	for (const job of jobs)
+		become(rows.get(job.path).summary, stateBadge(jobState(job)), ` ${job.Id} `, jobSentence(job),
+			h("span", { class: "took" }, endedJob(job) && duration(job.DurationUsec)));
+	return jobs.length === 0 ? h("p", { class: "empty" }, "No job since gpupassd was started.")
+		: h("div", { class: "jobs" }, [...rows.values()].map(({ row }) => row));
 }
