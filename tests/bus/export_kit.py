@@ -16,7 +16,7 @@ def shape(element):
 def devices_of_plan(h, *groups):
     """The controllers and hostdevs that gpupassd would add to vm42, which has no devices. An export leaves the
     ports' own addresses to libvirt, for nobody knows which slots the domain has free, and the MAC address of a VF,
-    which is made of the domain's UUID."""
+    which is made of the domain's UUID; and it does not know whether its libvirt knows the model of a driver."""
     plan = json.loads(h.must("plan", "vm42", *groups, "--config", "-j"))
     added = [line[1:] for line in plan["xml_diff"].splitlines() if line.startswith("+") and line[1:2] == " "]
     root = XML.fromstring("<added xmlns:gpupass='x'>" + "\n".join(added) + "</added>")
@@ -24,6 +24,9 @@ def devices_of_plan(h, *groups):
         port.remove(port.find("address"))
     for interface in root.iter("interface"):
         interface.remove(interface.find("mac"))
+    for hostdev in root.iter("hostdev"):
+        for driver in hostdev.findall("driver[@model]"):
+            hostdev.remove(driver)
     return [shape(e) for e in root.iter() if e.tag in ("controller", "hostdev", "interface")]
 
 
