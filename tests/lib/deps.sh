@@ -18,6 +18,8 @@
 	# To build the packages, which is how the lab gets what it tests, and what they depend on.
 	deps_packages="git build-essential debhelper dpkg-dev fakeroot kmod systemd udev"
 	deps_package_checks="lintian rpm rpmlint cockpit-bridge"
+	# Other days, and other machines, to build on.
+	deps_releases="faketime mmdebstrap"
 	deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils
 		libxml2-utils polkitd python3-jsonschema python3-pyte strace valgrind clustershell jq"
 	# What reads gpupass' metrics, what sos collects, and the other bus.
