@@ -419,7 +419,14 @@ let asking = Promise.resolve();
 
 /* One question after another: a user may have few under way. */
 function allowed(verbs, domain = "", group = "", options = {}) {
-	const answer = asking.then(() => call("Allowed", [verbs, domain, group], options)).catch(failure => {
+	const question = async () => {
+		const answers = await call("Allowed", [verbs, domain, group], options);
+
+		if (Object.values(answers).includes("unknown"))
+			throw new Failure("", "polkit did not answer\nRemedy: see: systemctl status polkit");
+		return answers;
+	};
+	const answer = asking.then(question).catch(failure => {
 		if (failure.name !== `${BUS_ERROR}UnknownMethod`)
 			throw failure;
 		return Object.fromEntries(verbs.map(verb => [verb, "password"]));
