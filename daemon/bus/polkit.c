@@ -145,7 +145,8 @@ static int judge_answer(const Check *check, sd_bus_message *m, sd_bus_error *err
 		why = check->interactive ? "a password is wanted, and nothing here can ask for it"
 					 : "a password is wanted, and asking was not allowed";
 	} else if (sd_bus_message_is_method_error(m, NULL)) {
-		why = failed = why_no_answer(sd_bus_message_get_error(m));
+		failed = why_no_answer(sd_bus_message_get_error(m));
+		why = failed;
 	} else if (answer == POLKIT_FAILED) {
 		why = "polkit's answer cannot be understood";
 	}

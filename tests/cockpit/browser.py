@@ -274,32 +274,44 @@ class Page:
         return sum(quad[0::2]) / 4, sum(quad[1::2]) / 4
 
     def click(self, name=None, role=None, count=1, **where):
-        """Waits until it is enabled, as a person does, and until nothing covers it: what is above it on the
-        page may grow."""
-        at, why = [], []
+        """Waits until it is enabled, as a person does, and until nothing covers it. What is above it on the page
+        may grow between aim and press: then it was not hit, and is aimed at again."""
+        why, hit = [], []
 
-        def aimed():
+        def pressed():
             with contextlib.suppress(Gone):
-                at[:] = self.aim(why, name, role, **where)
-            return at
-        until(aimed, name or where, lambda: " ".join(why), "on the page:", self.text, seconds=PATIENCE)
+                at, node = self.aim(why, name, role, **where)
+                if at:
+                    hit[:] = [self.press_at(at, node, count)]
+            return hit == [True]
+        until(pressed, name or where, lambda: " ".join(why), "on the page:", self.text, seconds=PATIENCE)
+
+    def press_at(self, at, node, count):
+        """Whether it was what the press hit."""
+        self.on(node, """function () {
+            window.hit = null;
+            addEventListener("pointerdown", event => {
+                window.hit = event.target === this.aimed || this.contains(event.target);
+            }, { once: true, capture: true });
+        }""")
         for what in ("mouseMoved", "mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=what, x=at[0], y=at[1],
                       button="none" if what == "mouseMoved" else "left", clickCount=0 if what == "mouseMoved" else count)
+        return self.evaluate("window.hit") is not False
 
     def aim(self, why, name, role, **where):
         """Where to click, or nothing and why not."""
         node, known = self.find(name, role, **where)
         if known.get("disabled"):
             why[:] = ["is disabled:", known.get("description", "")]
-            return []
+            return [], node
         x, y = self.where(node)
         why[:] = ["is covered"]
         return [x, y] if self.on(node, f"""function () {{
-            const top = document.elementFromPoint({x}, {y});
+            const top = this.aimed = document.elementFromPoint({x}, {y});
             return this.contains(top) || (top?.contains(this) && !top.matches("dialog, body, html")) ||
                 Boolean(this.labels && [...this.labels].some(l => l.contains(top)));
-        }}""") else []
+        }}""") else [], node
 
     def hover(self, name=None, role=None, **where):
         x, y = self.where(self.find(name, role, **where)[0])
