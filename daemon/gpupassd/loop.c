@@ -114,10 +114,39 @@ int daemon_set_up_loop(Daemon *d)
 	return r;
 }
 
+/* Where sd_bus_open_system() and sd_bus_open_user() find it, and as they do; but nobody can send
+ * descriptors. dbus 1.16 adds one to what it says of a caller, and who has none free for it loses
+ * the connection. */
+static int open_bus(sd_bus **ret, bool session)
+{
+	_cleanup_(sd_bus_close_unrefp) sd_bus *guide = NULL, *bus = NULL;
+	const char *address = NULL;
+	int r = session ? sd_bus_open_user(&guide) : sd_bus_open_system(&guide);
+
+	if (r >= 0)
+		r = sd_bus_get_address(guide, &address);
+	if (r >= 0)
+		r = sd_bus_new(&bus);
+	if (r >= 0)
+		r = sd_bus_set_address(bus, address);
+	if (r >= 0)
+		r = sd_bus_set_description(bus, "gpupassd");
+	if (r >= 0)
+		r = sd_bus_set_bus_client(bus, true);
+	if (r >= 0)
+		r = sd_bus_set_trusted(bus, session);
+	if (r >= 0)
+		r = sd_bus_negotiate_fds(bus, false);
+	if (r >= 0)
+		r = sd_bus_start(bus);
+	if (r >= 0)
+		*ret = TAKE_PTR(bus);
+	return r;
+}
+
 int daemon_open_bus(Daemon *d, bool session)
 {
-	int r = session ? sd_bus_open_user_with_description(&d->bus, "gpupassd")
-			: sd_bus_open_system_with_description(&d->bus, "gpupassd");
+	int r = open_bus(&d->bus, session);
 
 	if (r >= 0)
 		r = sd_bus_set_exit_on_disconnect(d->bus, true);
