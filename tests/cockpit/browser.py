@@ -275,7 +275,7 @@ class Page:
 
     def click(self, name=None, role=None, count=1, **where):
         """Waits until it is enabled, as a person does, and until nothing covers it. What is above it on the page
-        may grow between aim and press: then it was not hit, and is aimed at again."""
+        may grow between aim, press and release: then it was not clicked, and is aimed at again."""
         why, hit = [], []
 
         def pressed():
@@ -287,10 +287,10 @@ class Page:
         until(pressed, name or where, lambda: " ".join(why), "on the page:", self.text, seconds=PATIENCE)
 
     def press_at(self, at, node, count):
-        """Whether it was what the press hit."""
+        """Whether it was what was clicked."""
         self.on(node, """function () {
             window.hit = null;
-            addEventListener("pointerdown", event => {
+            addEventListener("click", event => {
                 window.hit = event.target === this.aimed || this.contains(event.target);
             }, { once: true, capture: true });
         }""")
