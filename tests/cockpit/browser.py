@@ -298,9 +298,12 @@ class Page:
             self.call("Input.dispatchMouseEvent", type=what, x=at[0], y=at[1],
                       button="none" if what == "mouseMoved" else "left", clickCount=0 if what == "mouseMoved" else count)
         try:
-            return self.evaluate("window.hit") is not False
+            hit = self.evaluate("String(window.hit)")
         except AssertionError:
-            return True  # it led to another page
+            hit = "undefined"
+        # It led to another page, or is in a frame; and of a select not each browser tells.
+        return hit in ("true", "undefined") or (
+            hit == "null" and self.on(node, "function () { return this.matches('select, option'); }"))
 
     def aim(self, why, name, role, **where):
         """Where to click, or nothing and why not."""
@@ -312,7 +315,9 @@ class Page:
         why[:] = ["is covered"]
         return [x, y] if self.on(node, f"""function () {{
             const top = this.aimed = document.elementFromPoint({x}, {y});
-            return this.contains(top) || (top?.contains(this) && !top.matches("dialog, body, html")) ||
+            const box = (this.getBoundingClientRect ? this : this.parentElement).getBoundingClientRect();
+            const moved = {x} < box.left || {x} > box.right || {y} < box.top || {y} > box.bottom;
+            return this.contains(top) || (!moved && top?.contains(this) && !top.matches("dialog, body, html")) ||
                 Boolean(this.labels && [...this.labels].some(l => l.contains(top)));
         }}""") else [], node
 
