@@ -419,7 +419,10 @@ let asking = Promise.resolve();
 
 /* One question after another: a user may have few under way. */
 function allowed(verbs, domain = "", group = "", options = {}) {
+	const { epoch } = model;
 	const question = async () => {
+		if (model.epoch !== epoch)
+			throw gone();
 		const answers = await call("Allowed", [verbs, domain, group], options);
 
 		if (Object.values(answers).includes("unknown"))
