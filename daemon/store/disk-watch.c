@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/disk-watch.h"
 
+#include "core/facts/record.h"
 #include "util/file.h"
 #include "util/mutex.h"
 #include "util/text.h"
@@ -44,8 +45,7 @@ int disk_watch_refuse(DiskWatch *watch, const char *what, const char *file, int 
 				     "of gpupass",
 				     what),
 			.cause = xstrdup(file),
-			.remedy = xstrdup(
-				"install the version of gpupass that wrote it, or a later one, or move the file away"));
+			.remedy = xstrdup(RECORD_NEWER_REMEDY ", or move the file away"));
 	disk_watch_note(watch, what, error);
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,

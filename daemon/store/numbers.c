@@ -33,7 +33,7 @@ const RecordKind number_kind = {
 	.check = check,
 	.so = { GO_ON, GO_ON, GO_ON },
 	.remedy = {
-		[RECORD_NEWER] = "install the version of gpupass that wrote it, or a later one; or remove the file",
+		[RECORD_NEWER] = RECORD_NEWER_REMEDY "; or remove the file",
 		[RECORD_DAMAGED] = ANEW,
 		[RECORD_UNREAD] = ANEW,
 	},

@@ -14,7 +14,7 @@
 #include "core/domain/use.h"
 
 #define DOMAIN_XML_NAMESPACE "urn:gpupass:domain:1"
-/* What versions before 0.9 wrote. It is read as the other, and no change leaves it: xml-former.c. */
+/* What versions before 0.9 wrote. It is read like the other; a change replaces it: xml-former.c. */
 #define DOMAIN_XML_FORMER_NAMESPACE "https://gpupass.org/domain/1"
 #define QEMU_NAMESPACE "http://libvirt.org/schemas/domain/qemu/1.0"
 /*
@@ -35,7 +35,7 @@ typedef struct DomainXml DomainXml;
 void xml_use_xalloc(void);
 
 /*
- * To be changed: our metadata is there by its name of today, also where the text has the former one.
+ * To be changed: our metadata has its name of today, also where the text has the former one.
  * PROBLEM (UnsupportedDomain): not well-formed, or without <domain> as root, <name> or <uuid>.
  */
 int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem);

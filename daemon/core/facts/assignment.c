@@ -210,7 +210,7 @@ const RecordKind assignment_kind = {
 	.misnamed = "its name is not its domain's UUID, alone or with an address of its own",
 	.apart = true,
 	.remedy = {
-		[RECORD_NEWER] = "install the version of gpupass that wrote it, or a later one; or, if what it says is "
+		[RECORD_NEWER] = RECORD_NEWER_REMEDY "; or, if what it says is "
 				 "known to hold no longer, move it out of that folder, then: "
 				 "gpupass rescan",
 		[RECORD_DAMAGED] = "see what it says and which domain has what (gpupass list; "

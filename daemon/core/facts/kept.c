@@ -59,7 +59,7 @@ const RecordKind kept_kind = {
 	.misnamed = "its name is not its first function's address",
 	.so = { NOT_KEPT, NOT_KEPT, NOT_KEPT },
 	.remedy = {
-		[RECORD_NEWER] = "install the version of gpupass that wrote it, or a later one; or " KEPT_REMEDY,
+		[RECORD_NEWER] = RECORD_NEWER_REMEDY "; or " KEPT_REMEDY,
 		[RECORD_DAMAGED] = KEPT_REMEDY,
 		[RECORD_UNREAD] = "see the kernel's log for why; or " KEPT_REMEDY,
 	},

@@ -161,7 +161,7 @@ const RecordKind receipt_kind = {
 	.misnamed = "its name is not its number and its group",
 	.so = { NOT_KNOWN, NOT_KNOWN, NOT_KNOWN },
 	.remedy = {
-		[RECORD_NEWER] = "install the version of gpupass that wrote it, or a later one, or move the file away",
+		[RECORD_NEWER] = RECORD_NEWER_REMEDY ", or move the file away",
 		[RECORD_DAMAGED] = "move the file away",
 		[RECORD_UNREAD] = "see the kernel's log for why, or move the file away",
 	},

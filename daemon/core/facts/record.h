@@ -12,6 +12,9 @@
 #include "gpupass/cleanup.h"
 #include "util/bdf.h"
 
+/* What each remedy of a file of a later version begins with. */
+#define RECORD_NEWER_REMEDY "install the version of gpupass that wrote it, or a later one"
+
 /* Why a file cannot be used. */
 #define RECORD_FAULT_WHATS(X)                                                                      \
 	X(RECORD_NEWER, "newer")     /* of a later version: it is valid, and must not be lost */   \

@@ -507,7 +507,7 @@ const RecordKind evidence_kind = {
 		[RECORD_UNREAD] = NOT_KNOWN,
 	},
 	.remedy = {
-		[RECORD_NEWER] = "install the version of gpupass that wrote it, or a later one; or remove the file, "
+		[RECORD_NEWER] = RECORD_NEWER_REMEDY "; or remove the file, "
 				 "then: gpupass probe",
 		[RECORD_DAMAGED] = PROBE,
 		[RECORD_UNREAD] = PROBE,

@@ -56,7 +56,7 @@ const RecordKind tenant_kind = {
 		[RECORD_UNREAD] = COUNTS_AS_USED,
 	},
 	.remedy = {
-		[RECORD_NEWER] = "install the version of gpupass that wrote it, or a later one; or power the host off "
+		[RECORD_NEWER] = RECORD_NEWER_REMEDY "; or power the host off "
 				 "and on, then remove the file",
 		[RECORD_DAMAGED] = MENDED "; remove a file that has no board's name",
 		[RECORD_UNREAD] = "see the kernel's log for why; " MENDED,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reading tests/fixtures/domains/. */
+/* Reading domains: tests/fixtures/domains/, and texts. */
 #pragma once
 
 #include <fcntl.h>
@@ -17,4 +17,15 @@ static inline _unused_ char *domain_fixture(const char *name)
 	if (file_read_at(AT_FDCWD, path, DOMAIN_XML_MAX, &text, NULL) < 0)
 		fail_msg("no fixture domains/%s.xml", name);
 	return text;
+}
+
+/* Ends the test when it cannot be read. */
+static inline _unused_ DomainXml *domain_parsed(const char *text)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	DomainXml *xml = NULL;
+
+	if (domain_xml_parse(text, &xml, &problem) != 0)
+		fail_msg("not parsed: %s", problem ? problem->cause : "errno");
+	return xml;
 }

@@ -27,19 +27,9 @@ static const Bdf functions[] = {
 	{ 0, 0x61, 0, 1 },
 };
 
-static DomainXml *parse(const char *text)
-{
-	_cleanup_(problem_freep) Problem *problem = NULL;
-	DomainXml *xml = NULL;
-
-	if (domain_xml_parse(text, &xml, &problem) != 0)
-		fail_msg("not parsed: %s", problem ? problem->cause : "errno");
-	return xml;
-}
-
 static char *add(const char *text, const char *group)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
 	if (domain_xml_add_group(xml, group, pair, ELEMENTS(pair), NULL, &problem) != 0)
@@ -49,7 +39,7 @@ static char *add(const char *text, const char *group)
 
 static char *take_out(const char *text, const char *group, bool *ret_changed)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 
 	domain_xml_remove_group(xml, group, functions, ELEMENTS(functions), ret_changed);
 	return domain_xml_to_text(xml);
@@ -75,7 +65,7 @@ TEST(a_model_is_named_once_a_hostdev_and_goes_with_it)
 		named[i].names_model = true;
 	for (size_t i = 0; i < ELEMENTS(plain); i++) {
 		_cleanup_free_ char *before = domain_fixture(plain[i]), *with = NULL, *after = NULL;
-		_cleanup_(domain_xml_freep) DomainXml *xml = parse(before);
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(before);
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		_cleanup_free_ char *same = domain_xml_to_text(xml);
 		size_t n = 0;
@@ -294,7 +284,7 @@ TEST(guest_functions_start_at_zero)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(domain_xml_freep) DomainXml *xml = parse(DOMAIN(Q35));
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(DOMAIN(Q35));
 		_cleanup_free_ char *text = NULL;
 		const char *at;
 
@@ -377,7 +367,7 @@ TEST(a_vf_goes_into_the_definition_and_out_of_it_with_its_group)
 
 	for (size_t i = 0; i < ELEMENTS(plain); i++) {
 		_cleanup_free_ char *before = domain_fixture(plain[i]), *with = NULL, *after = NULL;
-		_cleanup_(domain_xml_freep) DomainXml *xml = parse(before);
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(before);
 		_cleanup_(domain_use_clear) DomainUse use = { 0 };
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		const DomainHostdev *hostdev;
@@ -454,7 +444,7 @@ TEST(adding_is_refused_by_name_and_changes_nothing)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(domain_xml_freep) DomainXml *xml = parse(rows[i].text);
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(rows[i].text);
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		_cleanup_free_ char *text = NULL;
 
@@ -472,7 +462,7 @@ TEST(adding_is_refused_by_name_and_changes_nothing)
 TEST(adding_takes_a_sane_number_of_gpus_only)
 {
 	static const DomainXmlGpu none = { .n_functions = 0 }, many = { .n_functions = 9 };
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(DOMAIN(Q35));
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(DOMAIN(Q35));
 
 	assert_int_equal(domain_xml_add_group(xml, "g", pair, 0, NULL, NULL), -EINVAL);
 	assert_int_equal(domain_xml_add_group(xml, "g", pair,
@@ -531,7 +521,7 @@ TEST(two_groups_come_and_go_apart)
 {
 	for (size_t i = 0; i < 2 * ELEMENTS(plain); i++) {
 		_cleanup_free_ char *text = domain_fixture(plain[i / 2]), *back = NULL;
-		_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 		_cleanup_(domain_use_clear) DomainUse use = { 0 };
 
 		for (size_t k = 0; k < 2; k++)
@@ -559,7 +549,7 @@ TEST(a_name_is_taken_out_renamed_and_read_once)
 		DOMAIN(Q35 "<metadata><a:assignment xmlns:a='" DOMAIN_XML_NAMESPACE "' group='g'>"
 			   "<a:also group='h'/><b:also xmlns:b='urn:b' group='others'/><a:also/>"
 			   "<a:also group='h'/><a:also group='i'/></a:assignment></metadata>");
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(metadata);
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(metadata);
 	bool changed;
 
 	expect_names(xml, "g+h+i");
@@ -591,7 +581,7 @@ TEST(what_tenants_write_there_counts_to_a_limit)
 	text = strf(DOMAIN(Q35 "<metadata><a:assignment xmlns:a='" DOMAIN_XML_NAMESPACE
 			       "' group='g'>%s</a:assignment></metadata>"),
 		    many);
-	xml = parse(text);
+	xml = domain_parsed(text);
 	names = domain_xml_groups(xml);
 	assert_int_equal(strv_length(names), XML_NAMES_MAX);
 }
@@ -749,7 +739,7 @@ TEST(a_namespace_that_something_uses_stays)
 			qemu, rows[i].user);
 		bool changed = false;
 		_cleanup_free_ char *after = take_out(text, "pair0", &changed);
-		_cleanup_(domain_xml_freep) DomainXml *again = parse(after);
+		_cleanup_(domain_xml_freep) DomainXml *again = domain_parsed(after);
 
 		assert_true(changed);
 		assert_non_null(again);
@@ -782,7 +772,7 @@ static char *domain_of_qemu(const char *fixture, const char *words)
 static DomainXml *with_peers(const char *text, Problem **ret_problem)
 {
 	DomainXmlGpu peers[ELEMENTS(pair)];
-	DomainXml *xml = parse(text);
+	DomainXml *xml = domain_parsed(text);
 
 	memcpy(peers, pair, sizeof(peers));
 	for (size_t i = 0; i < ELEMENTS(peers); i++)
@@ -837,7 +827,7 @@ TEST(peer_access_comes_and_goes_byte_for_byte)
 		_cleanup_free_ char *before =
 			domain_of_qemu(plain[i / ELEMENTS(words)], words[i % ELEMENTS(words)]);
 		_cleanup_(problem_freep) Problem *problem = NULL;
-		_cleanup_(domain_xml_freep) DomainXml *xml = parse(before), *peers = NULL;
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(before), *peers = NULL;
 		_cleanup_free_ char *same = domain_xml_to_text(xml), *with = NULL, *after = NULL;
 		bool changed;
 
@@ -856,7 +846,7 @@ TEST(a_declared_namespace_stays_until_nobody_needs_it)
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *before = domain_fixture("q35"), *same = NULL, *with = NULL,
 			    *after = NULL;
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(before), *peers = NULL;
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(before), *peers = NULL;
 	bool changed;
 
 	same = domain_xml_to_text(xml);
@@ -925,7 +915,7 @@ TEST(who_hides_the_hypervisor_is_found)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(domain_xml_freep) DomainXml *xml = parse(rows[i].text);
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(rows[i].text);
 		const char *told = domain_xml_hides_hypervisor(xml);
 
 		if ((told != NULL) != (rows[i].told != NULL) ||

@@ -77,16 +77,6 @@ static const struct {
 	  DOMAIN(MARK(NEW, "a")) },
 };
 
-static DomainXml *parse(const char *text)
-{
-	_cleanup_(problem_freep) Problem *problem = NULL;
-	DomainXml *xml = NULL;
-
-	if (domain_xml_parse(text, &xml, &problem) != 0)
-		fail_msg("not parsed: %s", problem ? problem->cause : "errno");
-	return xml;
-}
-
 static void expect_names(size_t row, const DomainXml *xml)
 {
 	_cleanup_strv_ char **names = domain_xml_groups(xml);
@@ -99,7 +89,8 @@ static void expect_names(size_t row, const DomainXml *xml)
 TEST(both_names_are_read_and_todays_is_written)
 {
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(domain_xml_freep) DomainXml *xml = parse(rows[i].text), *skimmed = NULL;
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(rows[i].text),
+						      *skimmed = NULL;
 		_cleanup_free_ char *written = domain_xml_to_text(xml);
 
 		assert_int_equal(domain_xml_skim(rows[i].text, &skimmed, NULL), 0);
@@ -168,7 +159,7 @@ TEST(taking_out_removes_both_names_byte_for_byte)
 
 	for (size_t i = 0; i < ELEMENTS(marks); i++) {
 		_cleanup_free_ char *text = strf(form, marks[i]), *after = NULL;
-		_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 		bool changed = false;
 
 		domain_xml_remove_group(xml, "pair0", functions, ELEMENTS(functions), &changed);
@@ -180,8 +171,8 @@ TEST(taking_out_removes_both_names_byte_for_byte)
 
 TEST(one_more_group_is_named_in_the_same_element)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml =
-		parse("<domain type=\"kvm\"><name>vm42</name><uuid>" UUID "</uuid><metadata>" MARK(
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(
+		"<domain type=\"kvm\"><name>vm42</name><uuid>" UUID "</uuid><metadata>" MARK(
 			OLD,
 			"pair1") "</metadata><os><type machine=\"q35\">hvm</type></os></domain>");
 	_cleanup_free_ char *text = NULL;
@@ -205,7 +196,7 @@ TEST(notes_of_both_names_are_undone)
 		"  </metadata>\n  <vcpu cpuset=\"0-7\">8</vcpu>\n"
 		"  <numatune>\n    <memory mode=\"preferred\" nodeset=\"0\"/>\n  </numatune>\n"
 		"</domain>\n";
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 	_cleanup_free_ char *after = NULL;
 	bool fit, numa, changed;
 
@@ -225,7 +216,7 @@ TEST(what_older_versions_defined_is_taken_out)
 	};
 	_cleanup_free_ char *text = domain_fixture("q35-assigned-before-0.9");
 	_cleanup_free_ char *now = domain_fixture("q35-assigned"), *was = domain_fixture("q35");
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 	_cleanup_free_ char *after = NULL;
 	bool changed;
 
@@ -249,7 +240,7 @@ TEST(what_tenants_write_beside_takes_no_long_time)
 	text = strf(DOMAIN("<a:assignment xmlns:a='" OLD "' group='g'>%s</a:assignment>"
 			   "<a:assignment xmlns:a='" NEW "' group='h'>%s</a:assignment>"),
 		    many, many);
-	xml = parse(text);
+	xml = domain_parsed(text);
 	names = domain_xml_groups(xml);
 	assert_int_equal(strv_length(names), XML_NAMES_MAX);
 	after = domain_xml_to_text(xml);

@@ -9,16 +9,6 @@
 #define IDENTITY "<name>vm42</name><uuid>" UUID "</uuid>"
 #define DOMAIN(inner) "<domain type='kvm'>" IDENTITY inner "</domain>"
 
-static DomainXml *parse(const char *text)
-{
-	_cleanup_(problem_freep) Problem *problem = NULL;
-	DomainXml *xml = NULL;
-
-	if (domain_xml_parse(text, &xml, &problem) != 0)
-		fail_msg("not parsed: %s", problem ? problem->cause : "errno");
-	return xml;
-}
-
 TEST(vgpus_are_read_from_both_xmls)
 {
 	_cleanup_(domain_use_clear) DomainUse use = { 0 };
@@ -35,9 +25,9 @@ TEST(vgpus_are_read_from_both_xmls)
 
 TEST(parse_gives_name_and_lower_case_uuid)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml =
-		parse("<?xml version='1.0'?><!-- by hand --><domain><name> a &amp; b\n</name>"
-		      "<uuid>\n3F0C9A52-6C2B-4A62-9A0E-0C1D5B8F4242 </uuid></domain>");
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(
+		"<?xml version='1.0'?><!-- by hand --><domain><name> a &amp; b\n</name>"
+		"<uuid>\n3F0C9A52-6C2B-4A62-9A0E-0C1D5B8F4242 </uuid></domain>");
 
 	assert_string_equal(domain_xml_name(xml), " a & b\n");
 	assert_string_equal(domain_xml_uuid(xml), UUID);
@@ -124,7 +114,7 @@ TEST(machine_and_ports_are_read_from_definitions)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *text = domain_fixture(rows[i].fixture);
-		_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 
 		if (domain_xml_is_pcie(xml) != rows[i].pcie)
 			fail_msg("%s: pcie", rows[i].fixture);
@@ -158,7 +148,7 @@ TEST(machine_type_decides_where_libvirt_has_not_been_yet)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *text = strf("<domain>%s%s</domain>", IDENTITY, rows[i].os);
-		_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 
 		if (domain_xml_is_pcie(xml) != rows[i].pcie)
 			fail_msg("row %zu: %s", i, rows[i].os);
@@ -170,7 +160,7 @@ TEST(machine_type_decides_where_libvirt_has_not_been_yet)
 
 TEST(ports_that_take_no_hotplug_are_not_free)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(
 		DOMAIN("<devices>"
 		       "<controller type='pci' index='1' model='pcie-root-port'/>"
 		       "<controller type='pci' index='2' model='pcie-switch-downstream-port'/>"
@@ -193,8 +183,8 @@ TEST(ports_that_take_no_hotplug_are_not_free)
 TEST(a_bus_that_takes_no_hotplug_has_no_free_slot)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml =
-		parse(DOMAIN("<devices><controller type='pci' index='0' model='pci-root'>"
-			     "<target hotplug='off'/></controller></devices>"));
+		domain_parsed(DOMAIN("<devices><controller type='pci' index='0' model='pci-root'>"
+				     "<target hotplug='off'/></controller></devices>"));
 
 	assert_int_equal(domain_xml_free_slots(xml), 0);
 }
@@ -222,7 +212,7 @@ TEST(hostdevs_are_read_as_libvirt_spells_addresses)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *text = strf(DOMAIN("<devices>%s</devices>"), rows[i].hostdev);
-		_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 		_cleanup_free_ DomainHostdev *hostdevs = NULL;
 		size_t n = 0;
 
@@ -263,7 +253,7 @@ TEST(hostdevs_with_addresses_that_are_none_are_named)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *text =
 			strf(DOMAIN("\n<devices>\n%s</devices>"), rows[i].hostdev);
-		_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		DomainHostdev *hostdevs = NULL;
 		DomainUse use;
@@ -399,7 +389,8 @@ TEST(no_depth_hides_a_function)
 TEST(only_pci_hostdevs_are_read)
 {
 	_cleanup_free_ char *text = domain_fixture("q35-other-tools");
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text), *none = parse(DOMAIN(""));
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text),
+					      *none = domain_parsed(DOMAIN(""));
 	_cleanup_free_ DomainHostdev *hostdevs = NULL;
 	size_t n = 9;
 
@@ -520,7 +511,7 @@ TEST(group_is_read_from_our_own_metadata_only)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *text = strf(DOMAIN("%s"), rows[i].metadata);
-		_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 		_cleanup_strv_ char **groups = NULL;
 
 		groups = domain_xml_groups(xml);
@@ -563,7 +554,7 @@ TEST(equivalence_ignores_only_white_space_and_order_of_attributes)
 TEST(diff_shows_no_change_of_mere_form)
 {
 	_cleanup_free_ char *text = domain_fixture("q35-other-tools");
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 	_cleanup_free_ char *again = domain_xml_to_text(xml);
 	_cleanup_free_ char *none = domain_xml_diff(text, again);
 	_cleanup_free_ char *one = domain_xml_diff("<a><b c='1'/></a>", "<a>\n<b c='2'/></a>");
