@@ -195,17 +195,13 @@ static int get_domains(Call *call)
 	_cleanup_(pending_freep) Pending *pending = TAKE_PTR(call->pending);
 	const Manager *m = call->face->manager;
 	const DomainUses *uses = manager_uses(m);
-	DomainSource source = manager_domain_source(m);
+	_cleanup_(problem_freep) Problem *problem = NULL;
 	int r;
 
-	if (!uses)
-		return sd_bus_error_setf(
-			call->error, problem_dbus_name(GPUPASS_ERROR_LIBVIRT_UNAVAILABLE),
-			"%s, so which domains there are is not known\n"
-			"State:  nothing was changed\nRemedy: %s",
-			domain_source_silence(source),
-			source == DOMAINS_LIBVIRT ? "start libvirtd or virtqemud, then try again"
-						  : "see: gpupass status");
+	if (!uses) {
+		domain_source_refuse(manager_domain_source(m), "which domains there are", &problem);
+		return call_set_problem(call, problem, NULL);
+	}
 	r = sd_bus_message_new_method_return(pending->call, &reply);
 	if (r >= 0)
 		r = append_domains(reply, uses);

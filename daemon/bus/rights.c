@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who may cancel a job; and Allowed, which tells beforehand what polkit would answer a call. polkit
- * is asked as that call would ask, one verb after another, so that one Allowed takes one place among
- * the questions of its user. Nothing is permitted here: the call itself asks again.
+ * is asked as that call would ask, one verb after another: one Allowed takes one place among the
+ * questions of its user. Nothing is permitted here: the call itself asks again.
  */
 #include "bus/subject.h"
 

@@ -190,9 +190,9 @@ MANAGER_METHOD("GetDomains", GET_DOMAINS, "", "", "a(ssb)", ARG(domains), MAY, R
 /*
  * Returns for each of the verbs, which are names of methods, what polkit would answer a call of it
  * with this domain and this group: yes; password, if it would ask for one; no; or unknown, if
- * polkit did not answer. Either may be empty, and is then not told to polkit. Nobody is asked for a password, nothing is recorded, and
- * nothing is permitted: the call itself asks again, and may be refused for other reasons. _Cancel_
- * takes the option _job_.
+ * polkit did not answer. An empty domain or group is not told to polkit. Nobody is asked for a
+ * password, nothing is recorded, and nothing is permitted: the call itself asks again, and may be
+ * refused for other reasons. _Cancel_ takes the option _job_.
  */
 MANAGER_METHOD("Allowed", ALLOWED, "asss", ARG(verbs) ARG(domain) ARG(group), "a{ss}", ARG(answers),
 	       MAY, OPEN, TAKES(JOB))

@@ -20,6 +20,16 @@ const char *domain_source_silence(DomainSource source)
 	return "the domains of this host are not known";
 }
 
+int domain_source_refuse(DomainSource source, const char *what, Problem **ret_problem)
+{
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
+		.reason = strf("%s, so %s is not known", domain_source_silence(source), what),
+		.remedy = xstrdup(source == DOMAINS_LIBVIRT
+					  ? "start libvirtd or virtqemud, then try again"
+					  : "see: gpupass status"));
+}
+
 bool domain_source_is_none(const char *uri)
 {
 	return strcmp(uri, "none") == 0;

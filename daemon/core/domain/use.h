@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "core/base/problem.h"
 #include "core/domain/mirror-tree.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
@@ -132,5 +133,7 @@ DECLARE_ENUM(domain_source, DomainSource, DOMAIN_SOURCES, DOMAIN_SOURCE_MAX_);
 
 /* "libvirt does not answer": why domains are not known, while they are not. */
 const char *domain_source_silence(DomainSource source);
+/* PROBLEM (LibvirtUnavailable): so `what`, as in "whether a domain has it", is not known. */
+int domain_source_refuse(DomainSource source, const char *what, Problem **ret_problem);
 /* What Uri= says if there is no libvirt. */
 bool domain_source_is_none(const char *uri);

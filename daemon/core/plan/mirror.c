@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tree by which a guest sees the host's distances, as part of the plan that gives it a group. */
+/* The tree by which a guest sees the host's distances: the part of an assign that plans it. */
 #include "core/plan/planner.h"
 #include "util/xalloc.h"
 

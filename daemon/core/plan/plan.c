@@ -17,20 +17,6 @@ static void fill_identity(Planner *p)
 	p->plan->domain_name = xstrdup(domain->name);
 }
 
-/* Every answer depends on whether some domain has the group. */
-static int refuse_unknown_uses(const Planner *p)
-{
-	DomainSource domains = p->facts->policy->domains;
-
-	return problem_refuse(
-		p->ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
-		.reason = strf("%s, so whether a domain has it is not known",
-			       domain_source_silence(domains)),
-		.remedy = xstrdup(domains == DOMAINS_LIBVIRT
-					  ? "start libvirtd or virtqemud, then try again"
-					  : "see: gpupass status"));
-}
-
 /* It has no XML. */
 static int read_machine(Planner *p)
 {
@@ -75,8 +61,10 @@ static int run_planner(Planner *p)
 		r = check_arguments(p);
 	if (r != 0)
 		return r;
+	/* Every answer depends on it. */
 	if (!p->facts->uses)
-		return refuse_unknown_uses(p);
+		return domain_source_refuse(p->facts->policy->domains, "whether a domain has it",
+					    p->ret_problem);
 	r = domain && p->request->operation == OPERATION_BIND ? read_machine(p) : 0;
 	if (r < 0)
 		return r;

@@ -8,7 +8,7 @@
 #define NAMED_MAX 4
 #define BASE_CLASS_DISPLAY 0x03
 
-/* A member in the guest's sysfs and in its file; NULL: it is not there, or not known which it is. */
+/* A member in the guest's sysfs and in its file; NULL: not there, or not known which it is. */
 typedef struct Place {
 	const SightFunction *seen, *filed;
 } Place;

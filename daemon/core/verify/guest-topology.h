@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether a guest sees its group's GPUs, NICs and NVMes as far apart as the host does, and what NCCL
- * does there because of that. The guest's word: it decides nothing, and makes no evidence of links.
+ * Whether a guest sees its group's GPUs, NICs and NVMes as far apart as the host does, and what
+ * NCCL does there because of that. The guest's word: it decides nothing, and makes no evidence of
+ * links.
  *
  * NCCL has a NIC read and write a GPU's memory (GPUDirect RDMA) if they are no farther apart than
  * PXB: src/graph/paths.cc, ncclTopoCheckGdr(). Otherwise data goes through the guest's memory.

@@ -12,7 +12,8 @@
 /*
  * Each display, NIC and NVMe: what the shell itself can read of it, of its port, and of the port
  * above that, which leads up from a switch. Of two that are joined NCCL takes the lesser speed and
- * width (ncclTopoGetXmlFromSys() in its src/graph/xml.cc), but since 2.30 of a GPU what NVML has now.
+ * width (ncclTopoGetXmlFromSys() in its src/graph/xml.cc), but since 2.30 of a GPU what NVML has
+ * now.
  */
 static const char *const read_sysfs[] = {
 	"sh", "-c",
