@@ -47,7 +47,7 @@ OF_ALL(0, "color", "WHEN", "auto, always, never", NULL, read_colour, colour,
        "Colour: auto, always, or never")
 SWITCH("no-legend", 0, legend, "No column headings, legend, or hints")
 SWITCH("no-ask-password", 0, ask_password, "Fail instead of asking for a password")
-SWITCH("version", 0, version, "Print the versions, of formats, too")
+SWITCH("version", 0, version, "Print the versions of gpupass, D-Bus and formats")
 SWITCH("help", 'h', help, "Print this help")
 OF_SOME(COLUMNS, 'o', "columns", "COL[,COL...]", NULL, NULL, read_text, columns,
 	"Only these columns; +COL adds one, all is all")

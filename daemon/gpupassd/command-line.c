@@ -11,7 +11,7 @@ static const char help[] =
 	"Gives NVLink-bridged GPUs to libvirt domains, whole groups at a time.\n"
 	"\n"
 	"  -h --help             Show this text\n"
-	"     --version          Show the versions, of files, too\n"
+	"     --version          Show the versions of gpupassd, D-Bus and files\n"
 	"     --check            Check the settings and declared groups, and exit\n"
 	"     --config-dir=DIR   Settings, groups and assignments (" GPUPASS_CONFIG_DIR ")\n"
 	"     --state-dir=DIR    Journal, quarantines, receipts (" GPUPASS_STATE_DIR ")\n"
@@ -31,9 +31,8 @@ static const char help[] =
 	"\n"
 	"See gpupassd(8).\n";
 
-#define AND_FILE(name) " " name
 static const char version[] =
-	GPUPASS_VERSION " (" GPUPASS_BUS_NAME "; files:" GPUPASS_FILES(AND_FILE) ")";
+	GPUPASS_VERSION " (" GPUPASS_BUS_NAME "; files:" GPUPASS_FILES(GPUPASS_AND_FORMAT) ")";
 
 static const Program program = { "gpupassd", help, version };
 

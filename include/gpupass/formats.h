@@ -27,7 +27,10 @@
 	X("verify/1")                                                                              \
 	X("version/1")
 
-/* Files that gpupass keeps: X(name, oldest number that is read, "-" the one that is written). */
+/*
+ * Files that gpupass keeps: X(name and number, or the oldest number that is read, "-", and the one
+ * that is written).
+ */
 #define GPUPASS_FILES(X)                                                                           \
 	X("assignment/1-4")                                                                        \
 	X("audit/1")                                                                               \
@@ -40,3 +43,6 @@
 	X("quarantine/1-2")                                                                        \
 	X("receipt/1-2")                                                                           \
 	X("tenant/1-2")
+
+/* For a line of them. */
+#define GPUPASS_AND_FORMAT(name) " " name
