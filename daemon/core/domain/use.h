@@ -59,7 +59,7 @@ typedef struct DomainUse {
 	char *unclear; /* what of its QEMU arguments may take a function, and cannot be judged; or NULL */
 	char **disks;	       /* files of the host, below /dev, that it has as disks; or NULL */
 	char **gpupass_groups; /* the groups that our <metadata> names; NULL: none */
-	bool former_mark;      /* which is there by its name of before 0.9 */
+	bool former_mark;      /* our <metadata> has its name of before 0.9 */
 	DomainHostdev *hostdevs;
 	size_t n_hostdevs;
 	DomainMdev *mdevs;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The name that our metadata had before 0.9 was the web address of a domain that nobody here owns.
- * It stands in definitions still. Whoever only looks takes both names (xml-tree.c); what is written
- * has today's alone. Only the name changes, and not the prefix, so that nothing else does.
+ * The name that our metadata had before 0.9 was a web address that nobody here owns. It stands in
+ * definitions still. Whoever only looks takes both names (xml-tree.c); what is written has today's
+ * alone. Only the name changes, and not the prefix, so that nothing else does.
  */
 #include "core/domain/xml-tree.h"
 #include "util/text.h"
@@ -45,11 +45,14 @@ static void take_notes(const DomainXml *xml, const xmlNode *from)
 		}
 }
 
-static void make_one(DomainXml *xml)
+static void make_one(DomainXml *xml, const xmlNode *assignment)
 {
-	_cleanup_strv_ char **names = domain_xml_groups(xml);
-	xmlNode *next = xml_next_assignment(xml_assignment(xml));
+	_cleanup_strv_ char **names = NULL;
+	xmlNode *next = xml_next_assignment(assignment);
 
+	if (!next)
+		return;
+	names = domain_xml_groups(xml);
 	for (xmlNode *i = next; i; i = next) {
 		next = xml_next_assignment(i);
 		take_notes(xml, i);
@@ -120,6 +123,6 @@ void xml_take_former(DomainXml *xml)
 
 	if (!assignment)
 		return;
-	make_one(xml);
+	make_one(xml, assignment);
 	rename_all(xml, assignment);
 }

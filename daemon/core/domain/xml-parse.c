@@ -122,9 +122,7 @@ static bool is_kept(const XmlParse *parse, const xmlNode *parent, const char *hr
 	if (is_root(parent) || parse->part == XML_PART_LIBVIRT)
 		return !href;
 	/* Of metadata, ours. Of a name, libvirt takes all the text inside: XPath's string(). */
-	return parse->part == XML_PART_IDENTITY || !is_root(parent->parent) ||
-	       str_equal(href, DOMAIN_XML_NAMESPACE) ||
-	       str_equal(href, DOMAIN_XML_FORMER_NAMESPACE);
+	return parse->part == XML_PART_IDENTITY || !is_root(parent->parent) || xml_is_ours(href);
 }
 
 static void start_element(void *data, const xmlChar *name, const xmlChar *prefix,

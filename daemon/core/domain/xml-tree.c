@@ -286,12 +286,15 @@ unsigned domain_xml_free_slots(const DomainXml *xml)
 
 /* ---- our element in <metadata> ---- */
 
-bool xml_is_in_ours(const xmlNode *node)
+bool xml_is_ours(const char *href)
 {
-	const char *href = node->ns ? (const char *)node->ns->href : NULL;
-
 	return str_equal(href, DOMAIN_XML_NAMESPACE) ||
 	       str_equal(href, DOMAIN_XML_FORMER_NAMESPACE);
+}
+
+bool xml_is_in_ours(const xmlNode *node)
+{
+	return node->ns && xml_is_ours((const char *)node->ns->href);
 }
 
 static bool is_ours(const xmlNode *node, const char *name)
@@ -386,13 +389,4 @@ bool domain_xml_has_former(const DomainXml *xml)
 		if (xml_is_of(i, DOMAIN_XML_FORMER_NAMESPACE, "assignment"))
 			return true;
 	return false;
-}
-
-bool xml_is_note(const xmlNode *node, const char **ret_what, const char **ret_value)
-{
-	if (!str_equal((const char *)node->name, "added"))
-		return false;
-	*ret_what = xml_attribute(node, "what");
-	*ret_value = xml_attribute(node, "value");
-	return *ret_what && *ret_value;
 }

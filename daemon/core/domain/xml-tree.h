@@ -42,7 +42,7 @@ DEFINE_CLEANUP(xmlDoc, xml_doc_free)
  * stderr. On failure returns NULL and sets *ret_message ("line 5: …").
  */
 xmlDoc *xml_parse(const char *text, int options, char **ret_message);
-/* A domain as its text has it, with both names of our metadata. */
+/* A domain as its text has it: our metadata has whichever name it has there. */
 int xml_read(const char *text, bool skim, DomainXml **ret, Problem **ret_problem);
 
 /* Iterate over the child elements of `parent`, which may be NULL. */
@@ -150,7 +150,8 @@ char *xml_to_text(xmlDoc *doc, int options);
 /* As many count. Others may write there, too. */
 #define XML_NAMES_MAX 64
 
-/* In our namespace, by either of its names. */
+/* This is our namespace, by either of its names; and the node is in it. */
+bool xml_is_ours(const char *href);
 bool xml_is_in_ours(const xmlNode *node);
 /* Our element, the first; NULL: there is none. */
 xmlNode *xml_assignment(const DomainXml *xml);

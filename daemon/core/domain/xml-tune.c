@@ -219,6 +219,15 @@ static bool remove_added(DomainXml *xml, const char *what, const char *value)
 	return false;
 }
 
+bool xml_is_note(const xmlNode *node, const char **ret_what, const char **ret_value)
+{
+	if (!str_equal((const char *)node->name, "added"))
+		return false;
+	*ret_what = xml_attribute(node, "what");
+	*ret_value = xml_attribute(node, "value");
+	return *ret_what && *ret_value;
+}
+
 void domain_xml_tuned(const DomainXml *xml, bool *ret_fit, bool *ret_numa)
 {
 	const xmlNode *assignment = xml_assignment(xml);
