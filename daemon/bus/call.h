@@ -86,6 +86,8 @@ Decision call_question(const Call *call);
 int call_inspect(Call *call);
 /* subject.c: starts the job of call->request for a caller who may, and answers; 0 as above. */
 int call_start_job(Call *call);
+/* rights.c: 0: a job may have this number. */
+int call_check_job(Call *call, uint64_t id);
 /* rights.c: 1: the caller may cancel the job of call->id. 0: polkit is asked, as above. */
 int call_may_cancel(Call *call);
 /* rights.c: of Allowed. */

@@ -308,9 +308,7 @@ static int clear(Call *call)
 
 static int check_cancel(Call *call)
 {
-	return call->id > 0 ? 0
-			    : call_invalid(call, "no job has the number 0",
-					   "give a number that gpupass jobs shows");
+	return call_check_job(call, call->id);
 }
 
 static int cancel(Call *call)

@@ -329,8 +329,9 @@ bool polkit_trusts(const Polkit *polkit)
 	return caller_is_privileged(callers_current(polkit->callers)->uid);
 }
 
-int polkit_ask(Polkit *polkit, const Decision *question, PolkitAnswered done, void *userdata,
-	       sd_bus_error *error)
+/* `done` NULL: the call comes again. */
+static int ask_within_limit(Polkit *polkit, const Decision *question, PolkitAnswered done,
+			    void *userdata, sd_bus_error *error)
 {
 	Decision limit = *question;
 
@@ -338,6 +339,12 @@ int polkit_ask(Polkit *polkit, const Decision *question, PolkitAnswered done, vo
 		return check_begin(polkit, question, done, userdata);
 	limit.action = "questions to polkit";
 	return refusals_over_limit(polkit->refusals, &limit, CHECKS_MAX, error);
+}
+
+int polkit_ask(Polkit *polkit, const Decision *question, PolkitAnswered done, void *userdata,
+	       sd_bus_error *error)
+{
+	return ask_within_limit(polkit, question, done, userdata, error);
 }
 
 /* A look is no decision; a denied one is. */
@@ -369,7 +376,7 @@ int polkit_authorize(Polkit *polkit, sd_bus_message *m, const Decision *question
 					       error);
 	if (caller_is_privileged(caller->uid))
 		return allow(polkit, &decision);
-	return polkit_ask(polkit, &decision, NULL, NULL, error);
+	return ask_within_limit(polkit, &decision, NULL, NULL, error);
 }
 
 int polkit_require_root(Polkit *polkit, sd_bus_message *m, const Decision *question,

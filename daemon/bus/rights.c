@@ -52,6 +52,13 @@ static const JobRecord *cancel_question(const Face *f, uint32_t id, Decision *re
 	return job;
 }
 
+int call_check_job(Call *call, uint64_t id)
+{
+	return id > 0 && id <= UINT32_MAX ? 0
+					  : call_invalid(call, "no job has this number",
+							 "give a number that gpupass jobs shows");
+}
+
 int call_may_cancel(Call *call)
 {
 	Polkit *polkit = call->face->polkit;
@@ -148,10 +155,12 @@ static int ask(Rights *rights, PolkitAnswer *ret, sd_bus_error *error)
 	name(&its, rights);
 	if (handler->kind == KIND_OWN)
 		job = cancel_question(its.face, rights->job, &question);
-	else if (handler->kind == KIND_JOB && call_make_request(&its, handler->operation) >= 0)
+	else if (handler->kind == KIND_LATE)
+		question = call_question(&its);
+	else if (call_make_request(&its, handler->operation) >= 0)
 		question = subject_question(&its, &rights->found, &own);
 	else
-		question = call_question(&its);
+		return 1; /* no option of these is refused */
 	if (job && caller_is_privileged(job->caller_uid))
 		return 1;
 	question.call = rights->call;
@@ -211,27 +220,21 @@ int call_check_allowed(Call *call)
 			if (strcmp(call->list[k], call->list[i]) == 0)
 				return call_invalid(call, "a verb is there twice", "give it once");
 	}
-	if (job > UINT32_MAX || (job == 0 && strv_contains(call->list, "Cancel")))
-		return call_invalid(call, "this is no job",
-				    "give the number of one that gpupass "
-				    "jobs shows, for Cancel");
-	return 0;
+	return job > 0 || strv_contains(call->list, "Cancel") ? call_check_job(call, job) : 0;
 }
 
-/* What Release would ask libvirt about: a target that is no group is a domain. "": nothing. */
+/* What Release would ask libvirt about: a target that is no group is a domain. NULL: nothing. */
 static const char *domain_word(const Rights *rights)
 {
-	bool is_target = !*rights->domain && *rights->group &&
-			 strv_contains(rights->verbs, "Release") &&
+	bool is_target = !*rights->domain && strv_contains(rights->verbs, "Release") &&
 			 !manager_find_group(rights->face->manager, rights->group);
 
-	return is_target ? rights->group : rights->domain;
+	return named(is_target ? rights->group : rights->domain);
 }
 
 int call_allowed(Call *call)
 {
 	_cleanup_(rights_freep) Rights *rights = xcalloc(1, sizeof(Rights));
-	const char *word;
 	int r = 1;
 
 	*rights = (Rights){
@@ -244,9 +247,8 @@ int call_allowed(Call *call)
 		.job = (uint32_t)call->options.job,
 		.verbs = TAKE_PTR(call->list),
 	};
-	word = domain_word(rights);
-	if (*word && !polkit_trusts(call->face->polkit))
-		r = subject_look_up(call, word, &rights->found);
+	if (!polkit_trusts(call->face->polkit))
+		r = subject_look_up(call, domain_word(rights), &rights->found);
 	if (r <= 0)
 		return r;
 	r = sd_bus_message_new_method_return(call->message, &rights->reply);

@@ -95,7 +95,7 @@ int subject_look_up(const Call *call, const char *word, Subject *ret)
 	_cleanup_(lookup_freep) Lookup *lookup = lookup_find(call->face, call->message);
 
 	if (!lookup)
-		return lookup_begin(call, word);
+		return word ? lookup_begin(call, word) : 1;
 	*ret = lookup->found;
 	lookup->found = (Subject){ 0 };
 	return 1;

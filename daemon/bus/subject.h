@@ -11,7 +11,10 @@ typedef struct Subject {
 } Subject;
 DECLARE_CLEAR(Subject, subject_clear)
 
-/* Asks libvirt which domain the word means. 1: *ret. 0: the call comes again, with its answer. */
+/*
+ * Asks libvirt which domain the word means; NULL: nothing is asked. 1: *ret. 0: the call comes
+ * again, and takes the answer then, whatever it would ask by then.
+ */
 int subject_look_up(const Call *call, const char *word, Subject *ret);
 /*
  * What polkit is asked before the job of call->request, where libvirt says `found` of its domain.
