@@ -114,9 +114,11 @@ int daemon_set_up_loop(Daemon *d)
 	return r;
 }
 
-/* Where sd_bus_open_system() and sd_bus_open_user() find it, and as they do; but nobody can send
- * descriptors. dbus 1.16 adds one to what it says of a caller, and who has none free for it loses
- * the connection. */
+/*
+ * The bus that sd_bus_open_system() or sd_bus_open_user() opens, as they do, but for the passing of
+ * descriptors: dbus 1.16 sends one with what it says of a caller, and a client that has none free
+ * for it is disconnected.
+ */
 static int open_bus(sd_bus **ret, bool session)
 {
 	_cleanup_(sd_bus_close_unrefp) sd_bus *guide = NULL, *bus = NULL;
