@@ -114,8 +114,7 @@ function domainField(changed) {
 	return { place, refresh, value: () => input.value };
 }
 
-export function openAssign({ group = null } = {}) {
-	const wanted = group?.Name ?? "";
+export function openAssign({ Name: wanted }) {
 	let act = null;
 	const changed = () => act?.ask();
 	const which = select("group", groupOptions(wanted), wanted), whose = domainField(changed);

@@ -467,4 +467,4 @@ export function refusal(action) {
 		"Remedy: turn on administrative access, at the top of Cockpit; or see gpupassd(8), POLKIT");
 }
 
-export const bus = { model, connect, watch, call, read, begin, allowed, domains, ended };
+export const bus = { model, connect, watch, changed, call, read, begin, allowed, domains, ended };

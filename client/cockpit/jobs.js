@@ -107,7 +107,8 @@ export function jobView(path) {
 	const content = h("div", { tabindex: "-1" });
 	const clock = h("span", { class: "took" });
 	const element = h("div", { class: "job" }, word, content);
-	let job = null, was = "", may = {}, asked = null, cancelling = false, over = false, first = true;
+	let job = null, was = "", may = {}, drawn = may, asked = null;
+	let cancelling = false, over = false, first = true;
 
 	const isOver = () => over || bus.model.epoch !== epoch;
 	const stop = why => {
@@ -142,7 +143,7 @@ export function jobView(path) {
 			return;
 		may = now;
 		asked = now.right ? asked : null;
-		draw();
+		bus.changed();
 	};
 	const cancelButton = () => {
 		if (!["planning", "running"].includes(job.State) || job.CancelRequested)
@@ -166,6 +167,7 @@ export function jobView(path) {
 			return;
 		const said = spoken(job);
 
+		drawn = may;
 		if (said !== was)
 			word.textContent = was = said;
 		tick();
@@ -194,10 +196,12 @@ export function jobView(path) {
 			return stop("gpupassd ended while this job was running. See the group's state once it is back.");
 		if (job && !now)
 			return stop(`${NOT_KEPT}.`);
-		if (!now || now === job)
+		if (!now || (now === job && may === drawn))
 			return undefined;
+		const before = job;
+
 		job = now;
-		if (!endedJob(job) && asked !== `${job.DomainUuid} ${job.GroupName}`)
+		if (now !== before && !endedJob(job) && asked !== `${job.DomainUuid} ${job.GroupName}`)
 			ask();
 		return draw();
 	});

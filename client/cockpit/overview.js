@@ -11,7 +11,7 @@ const has = group => group.DomainUuid !== "" && ["assigned", "degraded"].include
 const unsure = group => ["unknown", "inferred"].includes(group.State);
 
 const ACTS = [
-	{ verb: "Assign", open: group => dialogs.openAssign({ group }), by: "libvirt",
+	{ verb: "Assign", open: dialogs.openAssign, by: "libvirt",
 		fits: group => !group.DomainUuid && ["free", "bound", "inferred", "degraded"].includes(group.State),
 		bar: group => group.Assignable ? "" : group.State === "degraded" ? "it is degraded"
 			: "its links are not proven well enough" },
@@ -35,38 +35,32 @@ const part = (name, text) => h("div", { class: "part" }, h("dt", {}, name), h("d
 /* Question to answer; null: not answered yet. */
 const answers = new Map();
 
-async function ask(key, verbs, domain, group, draw) {
-	const { epoch } = bus.model;
-	let answer;
+/* It is drawn with all that changes: not while a button is held down. */
+async function ask(key, ...about) {
+	const answer = await bus.allowed(...about).catch(failure => ({ failure }));
 
-	try {
-		answer = await bus.allowed(verbs, domain, group);
-	} catch (failure) {
-		answer = { failure };
-	}
-	if (epoch !== bus.model.epoch || !bus.model.up)
-		return;
 	answers.set(key, answer);
-	draw();
+	bus.changed();
 	if (answer.failure)
-		setTimeout(() => epoch === bus.model.epoch && answers.delete(key) && draw(), 5000);
+		setTimeout(() => answers.delete(key) && bus.changed(), 5000);
 }
 
 /* {Assign: "yes"…} of the acts that fit; what is not known yet is absent, and asked for. */
-function rightsOf(group, draw) {
+function rightsOf(group) {
 	const fitting = ACTS.filter(act => act.fits(group)), found = {};
 
 	for (const ofHost of [false, true]) {
 		const verbs = fitting.filter(act => Boolean(act.ofHost) === ofHost).map(act => act.verb);
-		const about = ofHost ? ["", ""] : [group.DomainUuid, group.Name];
-		const key = JSON.stringify([verbs, ...about]);
+		const about = [verbs, ...ofHost ? ["", ""] : [group.DomainUuid, group.Name]];
+		const key = JSON.stringify([bus.model.epoch, ...about]);
 
-		if (verbs.length > 0 && !answers.has(key)) {
+		if (verbs.length === 0)
+			continue;
+		if (!answers.has(key)) {
 			answers.set(key, null);
-			ask(key, verbs, ...about, draw);
+			ask(key, ...about);
 		}
-		if (verbs.length > 0)
-			Object.assign(found, answers.get(key));
+		Object.assign(found, answers.get(key));
 	}
 	return found;
 }
@@ -98,7 +92,7 @@ function actsOf(group, rights, manager) {
 		return h("button", { type: "button", "data-key": `${act.verb} ${group.path}`,
 			title: asks ? rightText("password") : bar, "aria-disabled": bar !== null && "true",
 			"aria-describedby": bar && idOf([...barred.keys()].indexOf(bar)),
-			onclick: () => bar === null && act.open(bus.model.groups.get(group.path)) },
+			onclick: () => bar === null && act.open(group) },
 		`${act.verb}…`, asks && lock());
 	});
 
@@ -283,7 +277,6 @@ export function start(place) {
 	const host = h("div", {}), drawHost = drawer(host);
 	const drawHead = drawer(head), drawAlone = drawer(alone), drawJobs = drawer(jobs);
 	const shown = new Map();
-	let { epoch } = bus.model;
 
 	place.classList.add("overview");
 	become(place, head,
@@ -304,7 +297,7 @@ export function start(place) {
 		const job = path && { path, Id, Operation, DomainName, GroupName: group.Name };
 		const { DomainsFrom, LibvirtConnected } = model.manager;
 		const manager = { DomainsFrom, LibvirtConnected };
-		const about = [group, gpus, assignment, job, rightsOf(group, draw), manager];
+		const about = [group, gpus, assignment, job, rightsOf(group), manager];
 
 		card.className = `card ${look(group)}`;
 		drawInside(about, () => cardOf(...about));
@@ -324,7 +317,7 @@ export function start(place) {
 		drawHead([groups.map(({ Name, State }) => [Name, State]), gpus.length, model.manager,
 			working.map(job => [job.Id, states.jobSentence(job)])],
 		() => headOf(model, groups, working, group => shown.get(group.path)?.card.focus()));
-		const rights = rightsOf(HOST, draw);
+		const rights = rightsOf(HOST);
 
 		drawHost(rights, () => actsOf(HOST, rights, model.manager));
 		for (const [path, { card }] of shown)
@@ -339,14 +332,8 @@ export function start(place) {
 			job.DomainName, job.GroupName, job.DurationUsec])], () => jobsList(model));
 	}
 
-	bus.watch(model => {
-		if (model.epoch !== epoch)
-			answers.clear();
-		({ epoch } = model);
-		/* Without the daemon the tab is hidden: what is shown stays until it is there again. */
-		if (model.up)
-			draw();
-	});
+	/* Without the daemon the tab is hidden: what is shown stays until it is there again. */
+	bus.watch(model => model.up && draw());
 	topology(picture, (name, address) => {
 		const group = [...bus.model.groups.values()].find(one => one.Name === name);
 
