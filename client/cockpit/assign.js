@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The dialogs: assign, release, verify, declare, probe, clear. */
 import { Act } from "./acts.js";
-import { bus } from "./bus.js";
-import { become, h, lines, problem } from "./draw.js";
+import { bus, byAddress, byName } from "./bus.js";
+import { become, h, joined, lines, problem } from "./draw.js";
 
 let fields = 0;
 
@@ -47,10 +47,6 @@ function given(pairs) {
 	return Object.fromEntries(Object.entries(pairs).filter(([, value]) => value));
 }
 
-function byName(groups) {
-	return [...groups.values()].sort((a, b) => a.Name.localeCompare(b.Name, "en", { numeric: true }));
-}
-
 function companionsOf(group) {
 	return group.Companions.map(([kind, address]) => `${kind}:${address}`);
 }
@@ -60,8 +56,8 @@ function companionsOf(group) {
 function groupOptions(wanted) {
 	const groups = byName(bus.model.groups).filter(group => group.Assignable || group.Name === wanted);
 
-	const line = group => [`${group.GpuAddresses.length}× ${group.Model || "GPU"}`, group.Link,
-		...companionsOf(group), group.State].filter(Boolean).join(", ");
+	const line = group => joined([`${group.GpuAddresses.length}× ${group.Model || "GPU"}`, group.Link,
+		...companionsOf(group), group.State]);
 
 	const gone = wanted && !groups.some(group => group.Name === wanted);
 
@@ -74,10 +70,10 @@ function domainOptions(domains) {
 
 	return [["", "choose a domain"], ...domains.map(({ name, uuid, runs, deceives }) => {
 		const has = groups.filter(one => one.DomainUuid === uuid).map(one => one.Name);
-		const notes = [runs && "running", has.length && `has ${has.join(", ")}`, deceives && uuid]
-			.filter(Boolean);
+		const notes = joined([runs && "running", has.length && `has ${has.join(", ")}`,
+			deceives && uuid], "; ");
 
-		return [uuid, name + (notes.length ? ` (${notes.join("; ")})` : "")];
+		return [uuid, joined([name, notes && `(${notes})`], " ")];
 	})];
 }
 
@@ -92,7 +88,7 @@ function domainField(changed) {
 		changed();
 	};
 	const refresh = async () => {
-		const mine = ++turn, word = input.value;
+		const mine = ++turn;
 		let why;
 		const domains = await bus.domains().catch(failure => {
 			why = failure;
@@ -100,6 +96,9 @@ function domainField(changed) {
 
 		if (mine !== turn)
 			return;
+		/* What was typed meanwhile counts. */
+		const word = input.value;
+
 		if (domains) {
 			const chosen = domains.find(({ name, uuid }) => word === uuid || word === name);
 
@@ -235,11 +234,10 @@ export function openClear(group) {
 function gpuBoxes(likely) {
 	const { gpus, groups } = bus.model;
 
-	return [...gpus.values()].sort((a, b) => a.Address < b.Address ? -1 : 1).map(gpu => checkbox(
-		[h("code", {}, gpu.Address), " ", [gpu.Model || gpu.Name, gpu.NumaNode >= 0 && `NUMA ${gpu.NumaNode}`,
-			gpu.PhysicalSlot && `slot ${gpu.PhysicalSlot}`,
-			groups.has(gpu.Group) && `in ${groups.get(gpu.Group).Name}`]
-			.filter(Boolean).join(", ")],
+	return byAddress(gpus).map(gpu => checkbox(
+		[h("code", {}, gpu.Address), " ", joined([gpu.Model || gpu.Name,
+			gpu.NumaNode >= 0 && `NUMA ${gpu.NumaNode}`, gpu.PhysicalSlot && `slot ${gpu.PhysicalSlot}`,
+			groups.has(gpu.Group) && `in ${groups.get(gpu.Group).Name}`])],
 		{ value: gpu.Address, checked: likely.includes(gpu.Address), "data-key": `gpu ${gpu.Address}` }));
 }
 

@@ -245,6 +245,15 @@ function forget() {
 		model[kind] = new Map();
 }
 
+export function byName(groups) {
+	return [...groups.values()].sort((a, b) => a.Name.localeCompare(b.Name, "en", { numeric: true }));
+}
+
+/* Of hex digits. */
+export function byAddress(gpus) {
+	return [...gpus.values()].sort((a, b) => a.Address < b.Address ? -1 : 1);
+}
+
 /* ---- the connection ---- */
 
 let link = null;

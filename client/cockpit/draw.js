@@ -229,6 +229,15 @@ export function dialog(title, { wide = false } = {}) {
 
 /* ---- texts ---- */
 
+export function plural(n, word, end = "s") {
+	return `${n} ${word}${n === 1 ? "" : end}`;
+}
+
+/* Of those that there are. */
+export function joined(items, between = ", ") {
+	return items.filter(Boolean).join(between);
+}
+
 export function duration(usec) {
 	const ms = Math.floor(usec / 1000), secs = Math.floor(usec / 1e6);
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 import { bus, endedJob, Failure, NOT_KEPT, rightText } from "./bus.js";
-import { badge, become, duration, h, lock, notice, part, problem, prose, stateBadge, time } from "./draw.js";
+import {
+	badge, become, duration, h, joined, lock, notice, part, problem, prose, stateBadge, time,
+} from "./draw.js";
 import { jobSentence, jobState, stepState, verdictState } from "./states.js";
 
 /* ---- what a verification found ---- */
-
-function joined(...texts) {
-	return texts.filter(Boolean).join(", ");
-}
 
 function speed(mbps) {
 	return `${(mbps / 1000).toFixed(1)} GB/s`;
@@ -20,9 +18,10 @@ function copyText({ from, to, mbps, verdict }, nominal) {
 }
 
 function reportText({ state, age_usec: age, stage, gpus, links, driver, as_expected: expected, detail }) {
-	return joined(state, typeof age === "number" && `${duration(age)} old`, stage,
-		gpus > 0 && `GPUs: ${gpus}`, links?.length > 0 && `active links: ${links.join(" ")}`, driver && `driver ${driver}`,
-		stage === "checked" && (expected ? "as expected" : "not what the host gave it"), detail);
+	return joined([state, typeof age === "number" && `${duration(age)} old`, stage,
+		gpus > 0 && `GPUs: ${gpus}`, links?.length > 0 && `active links: ${links.join(" ")}`,
+		driver && `driver ${driver}`,
+		stage === "checked" && (expected ? "as expected" : "not what the host gave it"), detail]);
 }
 
 function linkRow({ gpus, paths, peer_to_peer: peers, verdict, reason }, all) {
@@ -52,11 +51,11 @@ export function verdictView(result) {
 		["Guest's report", report && report.state !== "none" && reportText(report)],
 		["Topology", topology?.seen], ["NCCL's file", topology?.file_told], ["NCCL", topology?.nccl],
 		["Remedy", topology?.remedy],
-		["Workload", work && joined(work.verdict, work.program,
-			work.ring_mbps > 0 && `bus bandwidth ${speed(work.ring_mbps)}`)],
+		["Workload", work && joined([work.verdict, work.program,
+			work.ring_mbps > 0 && `bus bandwidth ${speed(work.ring_mbps)}`])],
 		...work?.copies?.map(copy => ["", copyText(copy, work.nominal_mbps)]) ?? [],
 		["", work?.reason], ["Remedy", work?.remedy],
-		["Peer access over PCIe", peers && joined(peers.verdict, peers.reason)], ["Remedy", peers?.remedy],
+		["Peer access over PCIe", peers && joined([peers.verdict, peers.reason])], ["Remedy", peers?.remedy],
 	];
 
 	return h("div", { class: "verdict" },

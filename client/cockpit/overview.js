@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the host has: groups as cards with their acts, GPUs in no group, the picture, jobs. */
 import * as dialogs from "./assign.js";
-import { bus, endedJob, rightText } from "./bus.js";
-import { badge, become, copyButton, h, lock, time } from "./draw.js";
+import { bus, byAddress, byName, endedJob, rightText } from "./bus.js";
+import { badge, become, copyButton, h, joined, lock, plural, time } from "./draw.js";
 import { jobsList } from "./jobs.js";
 import * as states from "./states.js";
-import { joined, linkText, look, NOUNS, plural, topology, WHY_ALONE } from "./topology.js";
+import { linkText, look, NOUNS, topology, WHY_ALONE } from "./topology.js";
 
 const has = group => group.DomainUuid !== "" && ["assigned", "degraded"].includes(group.State);
 const unsure = group => ["unknown", "inferred"].includes(group.State);
@@ -27,7 +27,6 @@ const ACTS = [
 /* What can be done where there is no group for it yet. */
 const HOST = { path: "host", Name: "", DomainUuid: "", State: "unknown" };
 const SEVERITY = ["bad", "warn", "busy", "ok", "none"];
-const natural = new Intl.Collator("en", { numeric: true }).compare;
 const part = (name, text) => h("div", { class: "part" }, h("dt", {}, name), h("dd", {}, text));
 
 /* ---- what polkit would say ---- */
@@ -307,8 +306,8 @@ export function start(place) {
 
 	function draw() {
 		const { model } = bus;
-		const groups = [...model.groups.values()].sort((a, b) => natural(a.Name, b.Name));
-		const gpus = [...model.gpus.values()].sort((a, b) => natural(a.Address, b.Address));
+		const groups = byName(model.groups);
+		const gpus = byAddress(model.gpus);
 		const found = new Map(gpus.map(gpu => [gpu.Address, gpu]));
 		const free = gpus.filter(gpu => !model.groups.has(gpu.Group));
 

@@ -4,7 +4,7 @@
  * changed; how they are comes with the model's signals, and changes only what is drawn already.
  */
 import { bus, Failure } from "./bus.js";
-import { become, h, printable, problem, s } from "./draw.js";
+import { become, h, joined, plural, printable, problem, s } from "./draw.js";
 import { groupState } from "./states.js";
 
 const W = 132, H = 82, GAP = 12, PAD = 12, HEAD = 34, BAR = 18, LEVEL = 28, STUB = 14, LANE = 28;
@@ -46,14 +46,6 @@ export function linkText(group) {
 	const some = group.Links > 0 && group.Links < group.LinksExpected;
 
 	return some ? `${group.Link} of ${group.LinksExpected}` : group.Link || "?";
-}
-
-export function plural(n, word, end = "s") {
-	return `${n} ${word}${n === 1 ? "" : end}`;
-}
-
-export function joined(items, between = ", ") {
-	return items.filter(Boolean).join(between);
 }
 
 const isGpu = device => device.kind === "gpu";
