@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The audit trail, newest first; the daemon says when there is more. */
 import { bus, Failure, refusal, rightText } from "./bus.js";
-import { badge, become, busy, h, printable, problem, time } from "./draw.js";
+import { badge, become, busy, h, plural, problem, time } from "./draw.js";
 
 const SCHEMA = "org.gpupass1.audit-page/1";
 /* About what the daemon gives in one answer. */
@@ -62,7 +62,8 @@ export function start(place) {
 			begin();
 		},
 		onreset: () => setTimeout(begin) }, fields);
-	const told = h("div", {}), count = h("p", { class: "hint", role: "status" });
+	/* It holds the focus of a button that goes away. */
+	const told = h("div", { tabindex: "-1" }), count = h("p", { class: "hint", role: "status" });
 	const body = h("tbody", { role: "rowgroup" });
 	const table = h("table", { class: "history", role: "table", "aria-label": "Audit trail" },
 		h("thead", { role: "rowgroup" }, h("tr", { role: "row" },
@@ -77,9 +78,9 @@ export function start(place) {
 	}
 
 	function begin() {
-		trail = { filter: filterNow(), ask: right === "password", top: null,
-			low: bus.model.manager.AuditSequence ?? 0, step: STEP, room: ROOM,
-			begun: false, stopped: false, queued: false };
+		/* top: null before anything was read */
+		trail = { filter: filterNow(), top: null, low: bus.model.manager.AuditSequence ?? 0, step: STEP,
+			room: ROOM, stopped: false, queued: false };
 		/* It does not wait for an answer that nobody wants any more. */
 		turn = Promise.resolve();
 		become(body);
@@ -116,10 +117,10 @@ export function start(place) {
 
 	function again(mine) {
 		mine.stopped = false;
-		if (mine.begun)
-			inTurn(newer);
-		else
+		if (mine.top === null)
 			begin();
+		else
+			inTurn(newer);
 	}
 
 	async function read(mine, after, to) {
@@ -127,7 +128,7 @@ export function start(place) {
 
 		for (let on = true; on && after < to && mine === trail;) {
 			const page = await bus.read(SCHEMA, "the audit trail", "GetAudit", [],
-				{ ...mine.filter, after }, { ask: mine.ask });
+				{ ...mine.filter, after }, { ask: right === "password" });
 
 			records.push(...page.records.filter(({ sequence }) => sequence <= to));
 			/* A page that does not come further would be asked for without end. */
@@ -154,10 +155,9 @@ export function start(place) {
 			found += rows.length;
 			mine.low = from;
 			mine.step = rows.length < STEP / 4 ? mine.step * 4 : STEP;
-			mine.begun = true;
 			body.append(...rows);
 			tell();
-		} while (mine.low > 0 && found < STEP / 4 && !mine.ask);
+		} while (mine.low > 0 && found < STEP / 4 && right !== "password");
 		mine.stopped = false;
 		mine.room = Math.max(mine.room, body.rows.length);
 		follow();
@@ -181,7 +181,8 @@ export function start(place) {
 	function follow() {
 		const mine = trail, sequence = bus.model.manager.AuditSequence ?? 0;
 
-		if (right !== "yes" || !mine?.begun || mine.stopped || mine.queued || sequence <= mine.top)
+		if (right !== "yes" || !mine || mine.top === null || mine.stopped || mine.queued ||
+			sequence <= mine.top)
 			return;
 		if (sequence - mine.top > ROOM) {
 			begin();
@@ -195,14 +196,23 @@ export function start(place) {
 	}
 
 	function tell() {
-		const n = body.rows.length, all = trail.low === 0;
+		const n = body.rows.length, all = trail.low === 0, begun = trail.top !== null;
 		const end = all ? "" : "; there may be older ones";
 
 		table.hidden = n === 0;
-		more.hidden = all || !trail.begun;
-		become(count, trail.begun && [
-			n > 0 ? `${n} records, newest first${end}.` : all && "There are no such records.",
-			trail.ask && ` New records come when you press Show (${rightText(right)}).`]);
+		more.hidden = all || !begun;
+		become(count, begun && [
+			n > 0 ? `${plural(n, "record")}, newest first${end}.` : all && "There are no such records.",
+			right === "password" && ` New records come when you press Show (${rightText(right)}).`]);
+	}
+
+	/* Nothing waits for it: without it a name is typed, and libvirt may hang. */
+	async function suggest() {
+		const known = await bus.domains().catch(() => null) ?? [];
+
+		/* The box shows values as they are: one that deceives is named by its UUID. */
+		become(domains, known.map(({ name, uuid, deceives }) =>
+			h("option", { value: deceives ? uuid : name, label: name })));
 	}
 
 	/* The daemon is there, for the first time or again. */
@@ -210,21 +220,16 @@ export function start(place) {
 		const life = epoch = model.epoch;
 
 		right = "no";
-		const may = await bus.allowed(["GetAudit", "GetDomains"]).catch(failure => {
+		const may = await bus.allowed(["GetAudit"]).catch(failure => {
 			if (life === bus.model.epoch)
 				become(told, problem(failure));
 			return {};
 		});
 
-		/* Without it a name is typed. A question that is denied would be on record. */
-		const known = may.GetDomains === "yes" ? await bus.call("GetDomains").catch(() => []) : [];
-
 		if (life !== bus.model.epoch || !may.GetAudit)
 			return;
 		right = may.GetAudit;
-		/* The box shows values as they are: one that deceives is named by its UUID. */
-		become(domains, known.map(([name, uuid]) =>
-			h("option", { value: printable(name) === name ? name : uuid, label: name })));
+		suggest();
 		become(groups, [...model.groups.values()].map(({ Name }) => h("option", { value: Name })));
 		fields.disabled = right === "no";
 		if (right === "no") {
@@ -235,8 +240,13 @@ export function start(place) {
 			become(told, problem(refusal("org.gpupass1.audit")));
 		} else if (right === "password") {
 			become(told, h("p", { class: "hint" }, rightText(right)));
-		} else if (trail?.begun && trail.top <= model.manager.AuditSequence) {
+			if (trail)
+				tell();
+		} else if (trail && trail.top !== null && trail.top <= model.manager.AuditSequence) {
 			trail.stopped = false;
+			/* What an earlier daemon was asked, it does not answer. */
+			become(told);
+			tell();
 			follow();
 		} else {
 			begin();
