@@ -4,7 +4,7 @@
  * ways out of it (closed, refused, another plan, a daemon that is gone) are here, so that no dialog
  * forgets one.
  */
-import { bus, Failure, rightText } from "./bus.js";
+import { bus, Failure, may, rightText } from "./bus.js";
 import { become, busy, dialog, h, notice, problem } from "./draw.js";
 import { jobView, wentWell } from "./jobs.js";
 
@@ -66,7 +66,7 @@ function treeView(tree) {
 			node.host_address && `  ⇐ ${node.host_address}${number("NUMA node", node.host_node)}`)));
 }
 
-export function planView(plan) {
+function planView(plan) {
 	const { operation, group, domain, live, config, changed, steps, functions, writes, warnings } = plan;
 	const where = live && config ? "running domain and definition" : live ? "running domain" : "definition";
 
@@ -74,7 +74,7 @@ export function planView(plan) {
 		h("h3", { tabindex: "-1", "data-key": "plan" }, `Plan: ${operation} ${group} `,
 			operation === "release" ? "from " : "to ", domain.name || domain.uuid,
 			(live || config) && ` (${where})`),
-		h("p", { class: "hint" }, "Domain ", domain.name, ", ", h("code", {}, domain.uuid)),
+		h("p", { class: "hint" }, "Domain ", domain.name, domain.name && ", ", h("code", {}, domain.uuid)),
 		!changed && h("p", {}, "Nothing to do: everything is already as it should be."),
 		operation === "assign" && live && !config &&
 			h("p", {}, "The definition stays as it is: after its next start it does not have the group."),
@@ -176,7 +176,7 @@ export class Act {
 		clearTimeout(slow);
 		if (turn !== this.turn)
 			return;
-		button.disabled = !["yes", "password"].includes(rights[verbs[0]]);
+		button.disabled = !may(rights[verbs[0]]);
 		become(this.may, said.filter(Boolean).map(text => h("p", {}, text)));
 	}
 
@@ -219,7 +219,7 @@ export class Act {
 		if (this.open)
 			this.choosing(failure);
 		else
-			notice("bad", h("b", {}, this.title), problem(failure));
+			notice(h("b", {}, this.title), problem(failure));
 	}
 
 	submit() {
@@ -305,7 +305,7 @@ export class Act {
 
 		this.at = "ended";
 		if (!this.open && !wentWell(job))
-			notice("bad", h("b", {}, this.title), jobView(path));
+			notice(h("b", {}, this.title), jobView(path));
 		else if (this.open && job.State !== "done")
 			this.dialog.foot.prepend(h("button", { type: "button", "data-key": "back", onclick: () => {
 				this.choosing();

@@ -2,7 +2,7 @@
 /* The dialogs: assign, release, verify, declare, probe, clear. */
 import { Act } from "./acts.js";
 import { bus, byAddress, byName } from "./bus.js";
-import { become, h, joined, lines, problem } from "./draw.js";
+import { become, h, joined, options, problem, prose } from "./draw.js";
 
 let fields = 0;
 
@@ -23,13 +23,8 @@ function checkbox(label, props) {
 	return { input, row: h("label", { class: "act-check" }, input, h("span", {}, label)) };
 }
 
-/* items: [value, text] */
-function options(items, chosen) {
-	return items.map(([value, text]) => h("option", { value, selected: value === chosen }, text));
-}
-
-function select(key, items, chosen) {
-	return h("select", { "data-key": key }, options(items, chosen));
+function select(key, items, chosen, onchange) {
+	return h("select", { "data-key": key, onchange }, options(items, chosen));
 }
 
 function text(key, value, changed) {
@@ -102,8 +97,7 @@ function domainField(changed) {
 		if (domains) {
 			const chosen = domains.find(({ name, uuid }) => word === uuid || word === name);
 
-			show(select("domain", domainOptions(domains), chosen?.uuid));
-			input.addEventListener("change", changed);
+			show(select("domain", domainOptions(domains), chosen?.uuid, changed));
 		} else {
 			show(text("domain", word, changed), "Its name or UUID: there is no list to choose from", why);
 		}
@@ -116,10 +110,10 @@ function domainField(changed) {
 export function openAssign({ Name: wanted }) {
 	let act = null;
 	const changed = () => act?.ask();
-	const which = select("group", groupOptions(wanted), wanted), whose = domainField(changed);
+	const which = select("group", groupOptions(wanted), wanted, changed), whose = domainField(changed);
 	const change = select("change", [["", "the definition, and the running domain if it runs"],
 		["live", "only the running domain"], ["config", "only the definition"]]);
-	const topology = select("topology", [["", "as the group was assigned, or else flat"],
+	const topology = select("topology", [["", "as it was last assigned; otherwise flat"],
 		["mirror", "mirror: the guest sees the host's distances"],
 		["flat", "flat: each on a port of its own"]]);
 	const modes = [["", "advise: say what does not suit"],
@@ -127,7 +121,6 @@ export function openAssign({ Name: wanted }) {
 		["strict", "strict: refuse what does not suit"]];
 	const numa = select("numa", modes), fit = select("fit", modes);
 
-	which.addEventListener("change", changed);
 	act = new Act("Assign a group to a domain", {
 		verb: "Assign", label: "Assign",
 		fields: [whose.place, field("Group", which),
@@ -192,7 +185,7 @@ export function openProbe() {
 	new Act("Probe the links", {
 		verb: "Probe", label: "Probe",
 		fields: [h("p", {}, "Observes the NVLinks of all GPUs that are on the nvidia driver. Which groups " +
-			"there are follows from what it sees. Of other GPUs earlier observations are kept."), mmio.row],
+			"there are follows from what it sees. For other GPUs, earlier observations are kept."), mmio.row],
 		about: () => ["", ""],
 		call: () => ({ args: [], options: given({ mmio: mmio.input.checked }) }),
 	});
@@ -210,7 +203,7 @@ export function openClear(group) {
 	};
 	const tell = () => {
 		told = now();
-		become(cause, lines(told).map(line => h("div", {}, line)));
+		become(cause, prose(told));
 		gone.input.checked = false;
 	};
 	const same = () => told === now() || tell();

@@ -157,31 +157,6 @@ function watch(fn) {
 	return () => watchers.delete(fn);
 }
 
-/* Of a condition on the model: when it holds. Rejects when the daemon is gone. */
-function until(condition) {
-	const { epoch } = model;
-
-	return new Promise((resolve, reject) => {
-		const look = () => {
-			try {
-				if (model.epoch !== epoch || !model.up)
-					throw gone();
-				const found = condition();
-
-				if (!found)
-					return;
-				resolve(found);
-			} catch (failure) {
-				reject(failure);
-			}
-			watchers.delete(look);
-		};
-
-		watchers.add(look);
-		look();
-	});
-}
-
 function gone() {
 	return Failure.of(`${BUS_ERROR}NoReply`, "gpupassd ended, or was started anew");
 }
@@ -323,7 +298,7 @@ async function load(mine) {
 }
 
 function vanished() {
-	const working = [...model.jobs.values()].some(job => !JOB_ENDS.has(job.State));
+	const working = [...model.jobs.values()].some(job => !endedJob(job));
 
 	return new Failure(`${BUS_ERROR}NameHasNoOwner`, ["gpupassd is not running",
 		working && `State: ${NOT_KNOWN}`, "Remedy: start it with: systemctl start gpupassd"]
@@ -414,13 +389,27 @@ export function endedJob(job) {
 	return JOB_ENDS.has(job.State);
 }
 
+/* The job, when it has ended. Rejects when the daemon is gone. */
 function ended(path) {
-	return until(() => {
-		const job = model.jobs.get(path);
+	const { epoch } = model;
 
-		if (!job)
-			throw new Failure("", `${NOT_KEPT}\nState: ${NOT_KNOWN}\nRemedy: see: gpupass audit`);
-		return endedJob(job) && job;
+	return new Promise((resolve, reject) => {
+		const look = () => {
+			const job = model.jobs.get(path);
+
+			if (model.epoch !== epoch || !model.up)
+				reject(gone());
+			else if (!job)
+				reject(new Failure("", `${NOT_KEPT}\nState: ${NOT_KNOWN}\nRemedy: see: gpupass audit`));
+			else if (endedJob(job))
+				resolve(job);
+			else
+				return;
+			watchers.delete(look);
+		};
+
+		watchers.add(look);
+		look();
 	});
 }
 
@@ -459,7 +448,10 @@ async function domains() {
 		({ name, uuid, runs, deceives: printable(name) !== name }));
 }
 
-/* A word of allowed(), for a person. Cockpit's bridge lets polkit ask only before its version 300. */
+/* Of a word of allowed(): whether a call could be answered. */
+export const may = right => right === "yes" || right === "password";
+
+/* The same, for a person. Cockpit's bridge lets polkit ask only before its version 300. */
 export function rightText(right) {
 	if (right === "no")
 		return "polkit does not permit it to you";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What gpupass doctor finds, and its bundle as a download. */
-import { bus, Failure, refusal, rightText } from "./bus.js";
-import { badge, become, busy, copyButton, h, printable, problem, prose, time } from "./draw.js";
+import { bus, Failure, may, refusal, rightText } from "./bus.js";
+import { become, busy, h, joined, options, part, problem, prose, stateBadge, time } from "./draw.js";
 import { findingState } from "./states.js";
 
 const cockpit = window.cockpit;
@@ -22,16 +22,14 @@ function isTold({ status, remedy }) {
 }
 
 function remedyLine(text) {
-	return text && h("div", { class: "part" }, h("div", { class: "hint" }, "Remedy"),
-		h("div", {}, prose(text), copyButton(text)));
+	return text && h("dl", {}, part("Remedy", text));
 }
 
 function findingView(check) {
-	const { kind, text, title } = findingState(check.status);
 	const told = isTold(check);
 
 	return h("li", { "data-check": check.id, "data-status": check.status },
-		h("div", { class: "row" }, badge(kind, text, title), h("strong", {}, check.title),
+		h("div", { class: "row" }, stateBadge(findingState(check.status)), h("strong", {}, check.title),
 			h("span", { class: "hint" }, check.id)),
 		check.what.map(line => h("p", { class: "what" }, line)),
 		remedyLine(check.remedy),
@@ -60,9 +58,9 @@ function reportView({ domain, symptom, counts, checks }) {
 	return [
 		h("h2", {}, `${domain ? `Domain ${domain.name}` : "This host"}, ${time(Date.now() * 1000)}`),
 		h("p", { role: "status" }, `${checks.length} checks: ${counts.fail} failed, `,
-			`${counts.warn} with a warning, ${counts.pass} passed`,
-			counts.unknown > 0 && `, ${counts.unknown} unknown`,
-			counts.skipped > 0 && `, ${counts.skipped} skipped`, "."),
+			joined([`${counts.warn} with a warning`, `${counts.pass} passed`,
+				counts.unknown > 0 && `${counts.unknown} unknown`,
+				counts.skipped > 0 && `${counts.skipped} skipped`]), "."),
 		h("ul", { class: "findings" }, found.map(findingView)),
 		symptom && symptomView(symptom),
 		["unknown", "pass", "skipped"].map(status => {
@@ -77,11 +75,10 @@ function reportView({ domain, symptom, counts, checks }) {
 
 /* permit: is told what polkit says of the host. */
 function startReport(place, permit) {
-	let question = 0, answered = false, epoch = 0, listed = "", may = {};
+	let question = 0, answered = false, epoch = 0, listed = "", right = "no";
 	const domain = h("select", { id: "doctor-domain", onfocus: list, onchange: look },
-		h("option", { value: "" }, "This host"));
-	const symptom = h("select", { id: "doctor-symptom", disabled: true },
-		SYMPTOMS.map(([value, text]) => h("option", { value }, text)));
+		options([["", "This host"]]));
+	const symptom = h("select", { id: "doctor-symptom", disabled: true }, options(SYMPTOMS));
 	const button = h("button", { class: "primary", disabled: true }, "Examine");
 	const why = h("div", {}), told = h("div", {});
 
@@ -111,44 +108,32 @@ function startReport(place, permit) {
 
 		symptom.disabled = !chosen;
 		button.disabled = true;
-		const now = await bus.allowed(["Doctor", "GetDomains"], chosen).catch(error => {
+		const { Doctor: now } = await bus.allowed(["Doctor"], chosen).catch(error => {
 			failure = error;
 			return {};
 		});
 
 		if (chosen !== domain.value || life !== bus.model.epoch)
 			return;
-		may = now;
-		button.disabled = !["yes", "password"].includes(may.Doctor);
+		right = now;
+		button.disabled = !may(right);
 		if (!chosen)
-			permit(may.Doctor);
-		if (may.Doctor === "no")
+			permit(right);
+		if (right === "no")
 			failure = refusal("org.gpupass1.read");
-		become(why, failure ? problem(failure) : h("p", { class: "hint" }, rightText(may.Doctor)));
+		become(why, failure ? problem(failure) : h("p", { class: "hint" }, rightText(right)));
 	}
 
 	/* A list that is as before stays: it may be open. */
 	async function list() {
-		if (may.GetDomains !== "yes")
-			return;
-		let domains = [];
-
-		try {
-			domains = await bus.call("GetDomains");
-		} catch (failure) {
-			become(why, problem(failure));
-			return;
-		}
+		const domains = await bus.domains().catch(failure => become(why, problem(failure)));
 		const now = JSON.stringify(domains), chosen = domain.value;
 
-		if (now === listed)
+		if (!domains || now === listed)
 			return;
 		listed = now;
-		/* One that deceives is told by its UUID. */
-		domain.replaceChildren(h("option", { value: "" }, "This host"),
-			...domains.map(([name, uuid]) => h("option",
-				{ value: uuid, selected: uuid === chosen },
-				`Domain ${name}`, printable(name) !== name && ` (${uuid})`)));
+		domain.replaceChildren(...options([["", "This host"], ...domains.map(({ name, uuid, deceives }) =>
+			[uuid, `Domain ${name}${deceives ? ` (${uuid})` : ""}`])], chosen));
 		if (domain.value !== chosen)
 			look();
 	}
@@ -170,7 +155,7 @@ function startReport(place, permit) {
 			return;
 		list();
 		/* Also when the answer was lost with an earlier daemon. */
-		if (may.Doctor === "yes" && !answered)
+		if (right === "yes" && !answered)
 			ask();
 	});
 }
@@ -186,11 +171,9 @@ function clientFailure(error) {
 	if (!text.startsWith("gpupass: "))
 		return Failure.from(error);
 	const [, name = ""] = /^ {2}Error: {2}(\S+)$/m.exec(text) || [];
-	const failure = new Failure(name,
-		text.replace(/^ {2}Error: .*$/m, "").replace(/^gpupass: |^ {2}/gm, "").trimEnd());
 
-	failure.plain = !name;
-	return failure;
+	return new Failure(name,
+		text.replace(/^ {2}Error: .*$/m, "").replace(/^gpupass: |^ {2}/gm, "").trimEnd());
 }
 
 /* What it prints needs no file that would have to be removed again. */
@@ -237,7 +220,7 @@ function startBundle(place) {
 
 	place.append(
 		h("h2", {}, "Bundle"),
-		h("p", {}, "A tar for somebody who cannot reach this host: what doctor found and what from, ",
+		h("p", {}, "A tar for somebody who cannot reach this host: what doctor found, and from what, ",
 			"the PCI functions of GPUs and of what goes with them, evidence, list, topology and ",
 			"versions, and what gpupassd and the kernel logged, as far as you may read it."),
 		h("p", {}, "The names of the host, of its people, and of all domains that libvirt or ",
@@ -247,7 +230,7 @@ function startBundle(place) {
 			"archive before you send it."),
 		button, told);
 	return right => {
-		button.disabled = !["yes", "password"].includes(right);
+		button.disabled = !may(right);
 		button.title = rightText(right);
 	};
 }

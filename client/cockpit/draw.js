@@ -35,7 +35,7 @@ export function printable(text) {
 }
 
 /* The same of each line: an array of strings. */
-export function lines(text) {
+function lines(text) {
 	return String(text).split("\n").map(printable);
 }
 
@@ -119,7 +119,29 @@ export function become(place, ...children) {
 		place.focus({ preventScroll: true });
 }
 
+/* Replaces what is in a place only if it says something else: what a person has selected stays so. */
+export function drawer(place) {
+	let told = null;
+
+	return (about, make) => {
+		const now = JSON.stringify(about);
+
+		if (now !== told)
+			become(place, make());
+		told = now;
+	};
+}
+
 /* ---- parts of pages ---- */
+
+/* Of a <select>: items [value, text]. */
+export function options(items, chosen) {
+	return items.map(([value, text]) => h("option", { value, selected: value === chosen }, text));
+}
+
+export function headings(names) {
+	return h("thead", {}, h("tr", {}, names.map(name => h("th", { scope: "col" }, name))));
+}
 
 export function badge(kind, text, title) {
 	return h("span", { class: `badge ${kind}`, title }, text);
@@ -193,34 +215,33 @@ export function problem(failure) {
 			part("Remedy", failure.remedy), !failure.plain && part("Error", failure.name)));
 }
 
-/* Stays at the top of the page until somebody dismisses it, or the same is told again. kind as of a badge. */
-export function notice(kind, ...children) {
+/* Of what went wrong. Stays at the top of the page until somebody dismisses it, or the same is told again. */
+export function notice(...children) {
 	const place = document.getElementById("notices");
-	const element = h("div", { class: `notice ${kind}`, role: kind === "bad" ? "alert" : "status" },
+	const element = h("div", { class: "notice", role: "alert" },
 		h("div", { class: "said" }, ...children),
 		h("button", { type: "button", class: "small plain", "aria-label": "Dismiss",
 			onclick: () => element.remove() }, "✕"));
 
 	[...place.children].find(one => one.textContent === element.textContent)?.remove();
 	place.append(element);
-	return element;
 }
 
 export function dialog(title, { wide = false } = {}) {
 	const opener = document.activeElement, keys = opener ? keysOf(opener) : [];
-	const heading = h("h2", { id: `dialog-${crypto.getRandomValues(new Uint32Array(1))[0]}` }, title);
 	const d = { body: h("div", { class: "body" }), foot: h("div", { class: "foot" }), onclose: null };
-	const element = h("dialog", { class: wide && "wide", "aria-labelledby": heading.id,
+	const element = h("dialog", { class: wide && "wide", "aria-label": title,
 		onclose: () => {
 			element.remove();
-			(opener?.isConnected ? opener : keys.length && find(document, keys))?.focus?.();
+			/* Where an act has removed its own button: what that was in. */
+			(opener?.isConnected ? opener : keys.map((key, i) =>
+				find(document, keys.slice(0, keys.length - i))).find(Boolean))?.focus();
 			d.onclose?.();
 		} },
-	h("header", {}, heading, h("button", { type: "button", class: "plain", "aria-label": "Close",
+	h("header", {}, h("h2", {}, title), h("button", { type: "button", class: "plain", "aria-label": "Close",
 		onclick: () => d.close() }, "✕")),
 	d.body, d.foot);
 
-	d.element = element;
 	d.close = () => element.close();
 	document.body.append(element);
 	element.showModal();

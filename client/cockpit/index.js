@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 import { bus } from "./bus.js";
-import { badge, become, busy, h, notice, problem } from "./draw.js";
+import { badge, become, busy, drawer, h, notice, problem } from "./draw.js";
 
 const TABS = ["overview", "doctor", "history"];
 const $ = id => document.getElementById(id);
@@ -73,7 +73,7 @@ window.addEventListener("hashchange", show);
 
 /* ---- the connection ---- */
 
-let shown = null, notes = "undefined";
+const [drawConnection, drawDaemon, drawNotes] = ["connection", "daemon", "notes"].map(id => drawer($(id)));
 
 /* What the page does about it, or Cockpit. */
 function hint(failure) {
@@ -87,25 +87,18 @@ function hint(failure) {
 function connection(model) {
 	const { up, failure, manager } = model;
 
-	if (!up && shown !== (failure || "busy")) {
-		shown = failure || "busy";
-		become($("connection"), failure
-			? [problem(failure), h("div", { class: "row" },
-				h("button", { type: "button", "data-key": "again", onclick: bus.connect }, "Try again"),
-				h("p", { class: "hint" }, hint(failure)))]
-			: busy("Connecting to gpupassd …"));
-	}
-	if (up && shown) {
-		shown = null;
-		become($("connection"));
-	}
-	become($("daemon"), up && [`gpupassd ${manager.Version || ""}`,
-		manager.DomainsFrom === "libvirt" && !manager.LibvirtConnected &&
-			badge("bad", "libvirt is not connected", "Nothing can be assigned or released.")]);
-	if (String(manager.Notes) !== notes) {
-		notes = String(manager.Notes);
-		become($("notes"), manager.Notes?.map(note => h("p", {}, h("strong", {}, "Note: "), note)));
-	}
+	const lost = manager.DomainsFrom === "libvirt" && !manager.LibvirtConnected;
+
+	/* Another life of the daemon may fail alike, and is told of. */
+	drawConnection([up, failure && [model.epoch, failure]], () => !up && (failure
+		? [problem(failure), h("div", { class: "row" },
+			h("button", { type: "button", "data-key": "again", onclick: bus.connect }, "Try again"),
+			h("p", { class: "hint" }, hint(failure)))]
+		: busy("Connecting to gpupassd …")));
+	drawDaemon([up, manager.Version, lost], () => up && [`gpupassd ${manager.Version || ""}`,
+		lost && badge("bad", "libvirt is not connected", "Nothing can be assigned or released.")]);
+	drawNotes(manager.Notes ?? [], () =>
+		manager.Notes?.map(note => h("p", {}, h("strong", {}, "Note: "), note)));
 	show();
 }
 
@@ -116,7 +109,7 @@ window.cockpit.permission({ admin: true });
 function unforeseen(event, error) {
 	event.preventDefault();
 	console.error(error);
-	notice("bad", error?.what ? problem(error) : String(error));
+	notice(error?.what ? problem(error) : String(error));
 }
 
 window.addEventListener("unhandledrejection", event => unforeseen(event, event.reason));

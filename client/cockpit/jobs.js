@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-import { bus, endedJob, Failure, NOT_KEPT, rightText } from "./bus.js";
+import { bus, endedJob, Failure, may as permitted, NOT_KEPT, rightText } from "./bus.js";
 import {
-	badge, become, duration, h, joined, lock, notice, part, problem, prose, stateBadge, time,
+	badge, become, duration, h, headings, joined, lock, notice, part, problem, prose, stateBadge, time,
 } from "./draw.js";
 import { jobSentence, jobState, stepState, verdictState } from "./states.js";
 
@@ -61,8 +61,7 @@ export function verdictView(result) {
 	return h("div", { class: "verdict" },
 		h("p", {}, `${result.group} in ${result.domain?.name}: `, stateBadge(verdictState(result.verdict))),
 		h("div", { class: "scroll" }, h("table", {},
-			h("thead", {}, h("tr", {}, ["GPUs", "Path", "Links", "Peer to peer", "Verdict"].map(head =>
-				h("th", { scope: "col" }, head)))),
+			headings(["GPUs", "Path", "Links", "Peer to peer", "Verdict"]),
 			h("tbody", {}, result.links?.map(link => linkRow(link, result.gpus))))),
 		h("dl", {}, rows.map(([label, text]) => part(label, text))));
 }
@@ -125,7 +124,10 @@ export function jobView(path) {
 		try {
 			await bus.call("Cancel", [job.Id], {}, { ask: true });
 		} catch (failure) {
-			(element.isConnected ? element : notice("bad")).append(problem(failure));
+			if (element.isConnected)
+				element.append(problem(failure));
+			else
+				notice(problem(failure));
 		}
 		cancelling = false;
 		draw();
@@ -147,7 +149,7 @@ export function jobView(path) {
 	const cancelButton = () => {
 		if (!["planning", "running"].includes(job.State) || job.CancelRequested)
 			return null;
-		const shut = !["yes", "password"].includes(may.right);
+		const shut = !permitted(may.right);
 
 		return [shut && h("span", { class: "hint" }, may.why),
 			h("button", { type: "button", class: "small", "data-key": "cancel", onclick: cancel,

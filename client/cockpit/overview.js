@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the host has: groups as cards with their acts, GPUs in no group, the picture, jobs. */
 import * as dialogs from "./assign.js";
-import { bus, byAddress, byName, endedJob, rightText } from "./bus.js";
-import { badge, become, copyButton, h, joined, lock, plural, time } from "./draw.js";
+import { bus, byAddress, byName, endedJob, may, rightText } from "./bus.js";
+import {
+	badge, become, copyButton, drawer, h, headings, joined, lock, part, plural, stateBadge, time,
+} from "./draw.js";
 import { jobsList } from "./jobs.js";
 import * as states from "./states.js";
 import { linkText, look, NOUNS, topology, WHY_ALONE } from "./topology.js";
@@ -27,7 +29,6 @@ const ACTS = [
 /* What can be done where there is no group for it yet. */
 const HOST = { path: "host", Name: "", DomainUuid: "", State: "unknown" };
 const SEVERITY = ["bad", "warn", "busy", "ok", "none"];
-const part = (name, text) => h("div", { class: "part" }, h("dt", {}, name), h("dd", {}, text));
 
 /* ---- what polkit would say ---- */
 
@@ -72,11 +73,10 @@ function barOf(act, group, rights, manager) {
 		return "libvirt is not connected";
 	if (act.bar?.(group))
 		return act.bar(group);
-	if (rights[act.verb] === "no")
-		return rightText("no");
-	if (["yes", "password"].includes(rights[act.verb]))
+	if (may(rights[act.verb]))
 		return null;
-	return rights.failure ? `what polkit says is not known, ${rights.failure.what}` : "";
+	return rightText(rights[act.verb]) ||
+		(rights.failure ? `what polkit says is not known, ${rights.failure.what}` : "");
 }
 
 function actsOf(group, rights, manager) {
@@ -114,10 +114,6 @@ function remedyOf(group) {
 	}[group.State];
 }
 
-function stateBadge({ kind, text, title }) {
-	return badge(kind, text, title);
-}
-
 function healthOf(gpu) {
 	const state = states.healthState(gpu.Health);
 	const title = gpu.HealthReason || state.title;
@@ -126,12 +122,14 @@ function healthOf(gpu) {
 		: gpu.Health && badge(state.kind, state.text, title);
 }
 
-const headings = names => h("thead", {}, h("tr", {}, names.map(name => h("th", { scope: "col" }, name))));
+function gpuCells(gpu) {
+	return [gpu.Driver || "no driver", gpu.NumaNode >= 0 ? gpu.NumaNode : "-", healthOf(gpu)].map(cell =>
+		h("td", {}, cell));
+}
 
 function gpuRow(address, gpu) {
 	return h("tr", {}, h("th", { scope: "row", class: "mono" }, address), gpu
-		? [h("td", {}, gpu.Driver || "no driver"), h("td", {}, gpu.NumaNode >= 0 ? gpu.NumaNode : "-"),
-			h("td", {}, healthOf(gpu))]
+		? gpuCells(gpu)
 		: h("td", { colspan: 3 }, badge("bad", "missing")));
 }
 
@@ -173,7 +171,7 @@ function moreOf(group, gpus, assignment) {
 	return h("details", { "data-key": `more ${group.path}` },
 		h("summary", { "data-key": `summary ${group.path}` }, "More",
 			h("span", { class: "offscreen" }, ` about ${group.Name}`)),
-		h("dl", {}, rows.filter(([, text]) => text).map(([name, text]) => part(name, text))));
+		h("dl", {}, rows.map(([name, text]) => part(name, text))));
 }
 
 /* To it in the list of jobs, where it is followed live. */
@@ -244,26 +242,12 @@ function headOf(model, groups, working, go) {
 function aloneOf(gpus) {
 	const rows = gpus.map(gpu => h("tr", { tabindex: -1, "data-key": `gpu ${gpu.Address}` },
 		h("th", { scope: "row", class: "mono" }, gpu.Address), h("td", {}, gpu.Model || gpu.Name),
-		h("td", {}, gpu.Driver || "none"), h("td", {}, gpu.NumaNode >= 0 ? gpu.NumaNode : "-"),
-		h("td", {}, healthOf(gpu)),
+		gpuCells(gpu),
 		h("td", {}, joined([WHY_ALONE[gpu.Nvlink] ?? "no group", gpu.NvlinkNote], ": "))));
 
 	return gpus.length > 0 && [h("h2", {}, "GPUs in no group"), h("div", { class: "card scroll", tabindex: 0,
 		role: "group", "aria-label": "GPUs in no group", "data-key": "alone" }, h("table", {},
 		headings(["GPU", "Model", "Driver", "NUMA", "Health", "Why"]), h("tbody", {}, rows)))];
-}
-
-/* Replaces what is in a place only if it says something else: what a person has selected stays so. */
-function drawer(place) {
-	let told = null;
-
-	return (about, make) => {
-		const now = JSON.stringify(about);
-
-		if (now !== told)
-			become(place, make());
-		told = now;
-	};
 }
 
 /* ---- the page ---- */
@@ -282,7 +266,7 @@ export function start(place) {
 		h("section", {}, h("div", { class: "row" }, h("h2", {}, "Groups"), host), none, cards), alone,
 		h("section", {}, h("h2", {}, "Topology"), picture), h("section", {}, h("h2", {}, "Jobs"), jobs));
 
-	function drawCard(group, at, model, found) {
+	function drawCard(group, at, model, found, manager) {
 		if (!shown.has(group.path)) {
 			const card = h("article", { class: "card", tabindex: -1, "data-key": group.path,
 				"aria-label": `Group ${group.Name}` });
@@ -294,8 +278,6 @@ export function start(place) {
 		const assignment = [...model.assignments.values()].find(one => one.Group === group.path);
 		const { path, Id, Operation, DomainName } = model.jobs.get(group.Job) ?? {};
 		const job = path && { path, Id, Operation, DomainName, GroupName: group.Name };
-		const { DomainsFrom, LibvirtConnected } = model.manager;
-		const manager = { DomainsFrom, LibvirtConnected };
 		const about = [group, gpus, assignment, job, rightsOf(group), manager];
 
 		card.className = `card ${look(group)}`;
@@ -312,20 +294,23 @@ export function start(place) {
 		const free = gpus.filter(gpu => !model.groups.has(gpu.Group));
 
 		const working = [...model.jobs.values()].filter(job => !endedJob(job));
+		/* Of the rest something changes at each record of the audit trail. */
+		const { DomainsFrom, LibvirtConnected, IommuEnabled } = model.manager;
+		const manager = { DomainsFrom, LibvirtConnected, IommuEnabled };
 
-		drawHead([groups.map(({ Name, State }) => [Name, State]), gpus.length, model.manager,
+		drawHead([groups.map(({ Name, State }) => [Name, State]), gpus.length, manager,
 			working.map(job => [job.Id, states.jobSentence(job)])],
 		() => headOf(model, groups, working, group => shown.get(group.path)?.card.focus()));
 		const rights = rightsOf(HOST);
 
-		drawHost(rights, () => actsOf(HOST, rights, model.manager));
+		drawHost(rights, () => actsOf(HOST, rights, manager));
 		for (const [path, { card }] of shown)
 			if (!model.groups.has(path) && shown.delete(path))
 				card.remove();
-		groups.forEach((group, i) => drawCard(group, i, model, found));
+		groups.forEach((group, i) => drawCard(group, i, model, found, manager));
 		none.hidden = groups.length > 0;
 		none.textContent = gpus.length > 0 ? "No GPU of this host is in a group."
-			: "This host has no GPU of NVIDIA.";
+			: "This host has no NVIDIA GPU.";
 		drawAlone(free, () => aloneOf(free));
 		drawJobs([model.epoch, [...model.jobs.values()].map(job => [job.Id, job.State, job.CancelRequested,
 			job.DomainName, job.GroupName, job.DurationUsec])], () => jobsList(model));

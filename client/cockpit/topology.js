@@ -3,10 +3,11 @@
  * The picture of the host, as `gpupass topology --svg` draws it. Where things are is asked for when it has
  * changed; how they are comes with the model's signals, and changes only what is drawn already.
  */
-import { bus, Failure } from "./bus.js";
-import { become, h, joined, plural, printable, problem, s } from "./draw.js";
+import { bus } from "./bus.js";
+import { become, drawer, h, joined, plural, printable, problem, s } from "./draw.js";
 import { groupState } from "./states.js";
 
+const SCHEMA = "org.gpupass1.topology/1";
 const W = 132, H = 82, GAP = 12, PAD = 12, HEAD = 34, BAR = 18, LEVEL = 28, STUB = 14, LANE = 28;
 /* Of bold letters, with room for a wider font. */
 const LETTER = 7;
@@ -340,11 +341,10 @@ function summaryOf(l, groups) {
 		some(l.t.numa_nodes.length, "NUMA node"), some(l.t.nvswitches, "NVSwitch", "es")], " · ");
 }
 
-function listOf(l, groups) {
+function listOf(l, links) {
 	return h("ul", {}, l.panels.map(panel => h("li", {}, nodeName(l, panel.node), h("ul", {},
 		l.devices.filter(d => d.panel === panel).map(d => h("li", {}, d.words))))),
-	groups.filter(linked).map(group => h("li", {},
-		`NVLink of ${group.Name}: ${joined(group.GpuAddresses)}: ${linkText(group)}, ${group.Provenance}`)));
+	links.map(link => h("li", {}, link)));
 }
 
 /* What the places in the picture depend on. */
@@ -369,10 +369,10 @@ export function topology(place, pick) {
 		say(drawn.summary, summaryOf(drawn, [...groups.values()]));
 		change(drawn.image, "aria-label", printable(`GPUs of ${drawn.t.host || "this host"}, and how they ` +
 			`reach each other: ${drawn.summary.textContent}`));
-		const list = listOf(drawn, [...groups.values()]);
+		const links = [...groups.values()].filter(linked).map(group =>
+			`NVLink of ${group.Name}: ${joined(group.GpuAddresses)}: ${linkText(group)}, ${group.Provenance}`);
 
-		if (list.textContent !== drawn.list.textContent)
-			become(drawn.list, list);
+		drawn.drawList([drawn.devices.map(d => d.words), links], () => listOf(drawn, links));
 	}
 
 	function draw(t) {
@@ -380,7 +380,9 @@ export function topology(place, pick) {
 		const width = l.width + 2, height = l.height + 2;
 
 		l.summary = h("p", { class: "hint" });
-		l.list = h("div", {});
+		const list = h("div", {});
+
+		l.drawList = drawer(list);
 		/* Links have no place inside an image: the image is what lies below and between them. */
 		l.image = s("g", { role: "img" }, l.panels.map(panel => panelOf(l, panel)), bridgesOf(l),
 			l.rails.map(rail => railOf(l, rail)), l.rails.map(rail => rail.label));
@@ -389,7 +391,7 @@ export function topology(place, pick) {
 				"data-key": "picture" }, s("svg", { width, height, viewBox: `-1 -1 ${width} ${height}` },
 				l.image, l.devices.map(d => boxOf(d, pick)))),
 			h("details", { "data-key": "list" },
-				h("summary", { "data-key": "as list" }, "The same as a list"), l.list));
+				h("summary", { "data-key": "as list" }, "The same as a list"), list));
 		paint(bus.model);
 	}
 
@@ -399,19 +401,21 @@ export function topology(place, pick) {
 		let t = null, failure = null;
 
 		try {
-			t = JSON.parse(await bus.call("GetTopology"));
+			t = await bus.read(SCHEMA, "the topology", "GetTopology");
 		} catch (error) {
-			failure = Failure.from(error);
+			failure = error;
 		}
 		if (mine !== underWay)
 			return; /* it was asked of a daemon that is gone */
 		underWay = null;
-		if (want !== wanted)
+		if (want !== wanted) {
 			ask();
-		else if (failure)
+		} else if (failure) {
+			drawn = null;
 			become(place, problem(failure));
-		else
+		} else {
 			draw(t);
+		}
 	}
 
 	bus.watch(model => {
