@@ -26,6 +26,6 @@ static inline _unused_ DomainXml *domain_parsed(const char *text)
 	DomainXml *xml = NULL;
 
 	if (domain_xml_parse(text, &xml, &problem) != 0)
-		fail_msg("not parsed: %s", problem ? problem->cause : "errno");
+		fail_msg("not parsed: %s: %s", problem ? problem->cause : "errno", text);
 	return xml;
 }

@@ -11,19 +11,9 @@
 #include <libxml/xmlsave.h>
 
 #include "core/domain/xml-tree.h"
-#include "core/domain/xml.h"
 #include "fake-host.h"
+#include "rig/domains.h"
 #include "util/text.h"
-
-static DomainXml *parse(const char *text)
-{
-	_cleanup_(problem_freep) Problem *problem = NULL;
-	DomainXml *xml = NULL;
-
-	if (domain_xml_parse(text, &xml, &problem) != 0)
-		fail_msg("no domain: %s", problem ? str_or_empty(problem->cause) : "memory");
-	return xml;
-}
 
 static xmlNode *devices_of(const DomainXml *xml)
 {
@@ -118,7 +108,7 @@ static void sort_kinds(xmlNode *devices)
 /* It gives root ports an address, a chassis and a model of their own. */
 char *fake_xml_define(const char *text, bool add_port)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 	xmlNode *devices = devices_of(xml);
 
 	if (add_port)
@@ -148,7 +138,7 @@ static unsigned free_port(const xmlNode *devices)
 
 char *fake_xml_attach(const char *live_xml, const char *hostdev_xml)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(live_xml);
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(live_xml);
 	_cleanup_(xml_doc_freep) xmlDoc *doc = NULL;
 	_cleanup_free_ char *message = NULL;
 	xmlNode *devices = devices_of(xml), *hostdev, *address;
@@ -169,7 +159,7 @@ char *fake_xml_attach(const char *live_xml, const char *hostdev_xml)
 
 char *fake_xml_detach(const char *live_xml, const Bdf *function)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(live_xml);
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(live_xml);
 	xmlNode *next = xml_first(devices_of(xml));
 
 	while (next) {
@@ -186,7 +176,7 @@ char *fake_xml_detach(const char *live_xml, const Bdf *function)
 
 char *fake_xml_retitle(const char *text, const char *title)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 	xmlNode *node = xml_child(xml->root, "title");
 
 	assert_non_null(node);
@@ -196,7 +186,7 @@ char *fake_xml_retitle(const char *text, const char *title)
 
 char *fake_xml_rename(const char *text, const char *name)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 	xmlNode *node = xml_child(xml->root, "name");
 
 	assert_non_null(node);
@@ -206,7 +196,7 @@ char *fake_xml_rename(const char *text, const char *name)
 
 char *fake_xml_unmark(const char *text)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain_parsed(text);
 
 	for (xmlNode *i = xml_first(devices_of(xml)); i; i = xml_next(i)) {
 		xmlNode *alias = xml_child(i, "alias");
@@ -232,7 +222,7 @@ char *fake_xml_canonical(const char *text)
 
 bool fake_xml_has(const char *text, const Bdf *function)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = text ? parse(text) : NULL;
+	_cleanup_(domain_xml_freep) DomainXml *xml = text ? domain_parsed(text) : NULL;
 
 	for (xmlNode *i = xml ? xml_first(devices_of(xml)) : NULL; i; i = xml_next(i)) {
 		Bdf bdf;

@@ -26,6 +26,17 @@ static const struct {
 	{ &evidence_kind, 2, "evidence" },
 };
 
+static const RecordKind *const kinds[] = { &assignment_kind, &kept_kind,   &quarantine_kind,
+					   &receipt_kind,    &tenant_kind, &evidence_kind,
+					   &number_kind };
+
+/* The member with its name, as a record of this version has it. */
+static char *schema_of(const RecordKind *kind, unsigned version)
+{
+	return strf("\"schema\": \"%.*s%u\"", (int)(strrchr(kind->schema, '/') + 1 - kind->schema),
+		    kind->schema, version);
+}
+
 static unsigned newest_of(const RecordKind *kind)
 {
 	return (unsigned)atoi(strrchr(kind->schema, '/') + 1);
@@ -64,10 +75,7 @@ TEST(each_version_before_is_read_and_written_as_todays)
 	for (size_t i = 0; i < ELEMENTS(before); i++) {
 		const RecordKind *kind = before[i].kind;
 		_cleanup_free_ char *text = text_of(before[i].document), *now = NULL, *again = NULL;
-		_cleanup_free_ char *said =
-			strf("\"schema\": \"%.*s%u\"",
-			     (int)(strrchr(kind->schema, '/') + 1 - kind->schema), kind->schema,
-			     before[i].version);
+		_cleanup_free_ char *said = schema_of(kind, before[i].version);
 		void *record;
 
 		if (!strstr(text, said))
@@ -85,10 +93,6 @@ TEST(each_version_before_is_read_and_written_as_todays)
 
 TEST(no_version_before_lacks_its_test)
 {
-	static const RecordKind *const kinds[] = { &assignment_kind, &kept_kind,   &quarantine_kind,
-						   &receipt_kind,    &tenant_kind, &evidence_kind,
-						   &number_kind };
-
 	for (size_t k = 0; k < ELEMENTS(kinds); k++)
 		for (unsigned version = 1; version < newest_of(kinds[k]); version++)
 			if (!SOME(before, ELEMENTS(before),
@@ -99,13 +103,11 @@ TEST(no_version_before_lacks_its_test)
 /* It says which versions there are, and what a person can do. */
 TEST(each_version_to_come_is_refused_with_a_way_on)
 {
-	for (size_t i = 0; i < ELEMENTS(before); i++) {
-		const RecordKind *kind = before[i].kind;
+	for (size_t k = 0; k < ELEMENTS(kinds); k++) {
+		const RecordKind *kind = kinds[k];
 		unsigned newest = newest_of(kind);
-		_cleanup_free_ char *text =
-			strf("{\"schema\": \"%.*s%u\"}",
-			     (int)(strrchr(kind->schema, '/') + 1 - kind->schema), kind->schema,
-			     newest + 1);
+		_cleanup_free_ char *schema = schema_of(kind, newest + 1);
+		_cleanup_free_ char *text = strf("{%s}", schema);
 		_cleanup_free_ char *why = NULL, *note = NULL;
 		_cleanup_free_ char *wanted = strf(
 			"it is of version %u, and versions 1 to %u are read", newest + 1, newest);

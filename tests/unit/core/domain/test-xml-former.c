@@ -103,7 +103,10 @@ TEST(both_names_are_read_and_todays_is_written)
 	}
 }
 
-/* Whoever reads the plan sees the line that a change writes anew. */
+/*
+ * Whoever reads the plan sees the line that a change writes anew: it brings today's name, or where that was beside it,
+ * takes the former.
+ */
 TEST(the_difference_shows_the_name)
 {
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -112,7 +115,7 @@ TEST(the_difference_shows_the_name)
 		assert_non_null(diff);
 		if (str_equal(rows[i].text, rows[i].written) != (*diff == '\0'))
 			fail_msg("row %zu: %s", i, diff);
-		if (*diff && !strstr(diff, "+ ") && !strstr(diff, "- "))
+		if (*diff && !strstr(diff, strstr(rows[i].text, NEW) ? OLD : NEW))
 			fail_msg("row %zu: %s", i, diff);
 	}
 }
@@ -228,7 +231,7 @@ TEST(what_older_versions_defined_is_taken_out)
 }
 
 /* A tenant writes what it likes there, by either name. */
-TEST(what_tenants_write_beside_takes_no_long_time)
+TEST(of_what_tenants_write_beside_few_names_are_taken_and_all_is_written_by_todays)
 {
 	_cleanup_strv_ char **lines = NULL, **names = NULL;
 	_cleanup_free_ char *many = NULL, *text = NULL, *after = NULL;

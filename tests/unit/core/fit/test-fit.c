@@ -6,7 +6,7 @@
 
 #include "core/domain/xml-tune.h"
 #include "core/fit/fit.h"
-#include "util/text.h"
+#include "rig/domains.h"
 
 #define GIB (1ULL << 30)
 #define MIB (1ULL << 20)
@@ -37,12 +37,8 @@ static DomainXml *domain(const char *inner, const char *devices)
 		     "  <uuid>3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242</uuid>\n  %s\n"
 		     "  <devices>%s</devices>\n</domain>\n",
 		     inner, devices);
-	Problem *problem = NULL;
-	DomainXml *xml = NULL;
 
-	if (domain_xml_parse(text, &xml, &problem) != 0)
-		fail_msg("%s: %s", text, problem ? problem->cause : "memory");
-	return xml;
+	return domain_parsed(text);
 }
 
 /* Two nodes of 32 CPUs and 128 GiB, 46 bits. */

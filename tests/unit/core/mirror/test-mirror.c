@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "core/mirror/mirror.h"
+#include "rig/domains.h"
 #include "rig/host-model.h"
 #include "rig/text-diff.h"
 
@@ -70,12 +71,8 @@ static DomainXml *domain(const char *inner, const char *devices)
 		     "<name>vm42</name><uuid>3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242</uuid>%s"
 		     "<devices>%s</devices></domain>",
 		     inner, devices);
-	Problem *problem = NULL;
-	DomainXml *xml = NULL;
 
-	if (domain_xml_parse(text, &xml, &problem) != 0)
-		fail_msg("%s: %s", text, problem ? problem->cause : "errno");
-	return xml;
+	return domain_parsed(text);
 }
 
 static MirrorTree *make(const Host *host, size_t n_nodes, const char *inner, const char *devices,
