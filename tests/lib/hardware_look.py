@@ -65,7 +65,7 @@ def optional(directory):
     """The members that are there only where there is something to tell."""
     found = {
         "driver": target(directory, "driver"),
-        "physical_slot": "", "power_state": text(directory, "power_state"),
+        "power_state": text(directory, "power_state"),
         "reset_methods": text(directory, "reset_method"),
         "physical": target(directory, "physfn"),
         "vfio_dev": os.path.isdir(os.path.join(directory, "vfio-dev")),
@@ -109,7 +109,7 @@ def slots(sys):
         return {}
 
 
-def snapshot(sys="/sys"):
+def snapshot(sys):
     """Of NVIDIA's boards, and the bridges above them."""
     try:
         names = sorted(os.listdir(os.path.join(sys, "bus/pci/devices")))
@@ -132,7 +132,7 @@ def gpus(found):
     return [f for f in found["functions"] if f["vendor"] == NVIDIA and f["class"][:4] in DISPLAY]
 
 
-def host(gpupass="gpupass", sys="/sys"):
+def host(gpupass, sys):
     """Versions, and what machine it is: no name of its own, and no serial number."""
     release = dict(line.split("=", 1) for line in text("/etc/os-release").splitlines() if "=" in line)
     cpu = re.search(r"^model name\s*:\s*(.*)$", text("/proc/cpuinfo"), re.M)
@@ -159,7 +159,7 @@ def nvidia():
     return {name: without_names(words) for name, words in found.items() if words}
 
 
-def look(gpupass="gpupass", sys="/sys"):
+def look(gpupass, sys):
     """{name of a file: document or text}"""
     found, words = snapshot(sys), nvidia()
     files = {"snapshot.json": found, "host.json": host(gpupass, sys)}
