@@ -4,7 +4,7 @@
  * ways out of it (closed, refused, another plan, a daemon that is gone) are here, so that no dialog
  * forgets one.
  */
-import { bus, Failure, may, rightText } from "./bus.js";
+import { bus, Failure, rightText } from "./bus.js";
 import { become, busy, dialog, h, notice, problem } from "./draw.js";
 import { jobView, wentWell } from "./jobs.js";
 
@@ -176,7 +176,7 @@ export class Act {
 		clearTimeout(slow);
 		if (turn !== this.turn)
 			return;
-		button.disabled = !may(rights[verbs[0]]);
+		button.disabled = rights[verbs[0]] !== "yes";
 		become(this.may, said.filter(Boolean).map(text => h("p", {}, text)));
 	}
 
@@ -290,7 +290,7 @@ export class Act {
 		this.stage("calling", busy("gpupassd was asked …"));
 		try {
 			if (done)
-				this.end(done(await bus.call(verb, args, options, { ask: true })));
+				this.end(done(await bus.call(verb, args, options, { slow: true })));
 			else
 				await this.follow(await bus.begin(verb, args, options));
 		} catch (failure) {
@@ -319,7 +319,7 @@ export class Act {
 }
 
 function planOf(args, options) {
-	return bus.read("org.gpupass1.plan/1", "the plan", "Plan", args, options, { ask: true });
+	return bus.read("org.gpupass1.plan/1", "the plan", "Plan", args, options, { slow: true });
 }
 
 function alarm(text) {

@@ -91,8 +91,7 @@ export class Failure extends Error {
 		failure.plain = plain;
 		/* Nobody can run a page "as root", but in Cockpit there is something like it. */
 		if (name === `${BUS_ERROR}InteractiveAuthorizationRequired`)
-			failure.remedy = ["turn on administrative access, at the top of Cockpit, and try again",
-				failure.remedy].filter(Boolean).join("; or: ");
+			failure.remedy = "turn on administrative access, at the top of Cockpit, and try again";
 		return failure;
 	}
 
@@ -337,7 +336,7 @@ const OPTION = { string: "s", number: "t", boolean: "b" };
 /* As long as client/bus/bus.h waits for an answer. */
 const READ_MS = 60000, ACT_MS = 300000;
 
-async function call(member, args = [], options = {}, { ask = false, all = false } = {}) {
+async function call(member, args = [], options = {}, { slow = false, all = false } = {}) {
 	const mine = link;
 
 	if (!mine)
@@ -347,8 +346,9 @@ async function call(member, args = [], options = {}, { ask = false, all = false 
 	for (const [key, value] of Object.entries(options))
 		if (value !== undefined && value !== null)
 			dictionary[key] = cockpit.variant(OPTION[typeof value], value);
-	const how = { type: args.map(arg => ARGUMENT[typeof arg]).join("") + "a{sv}", flags: ask ? "i" : "",
-		timeout: ask ? ACT_MS : READ_MS };
+	/* Flags that are not given let polkit ask, which here is a refusal: rightText(). */
+	const how = { type: args.map(arg => ARGUMENT[typeof arg]).join("") + "a{sv}", flags: "",
+		timeout: slow ? ACT_MS : READ_MS };
 
 	try {
 		const answer = await mine.channel.call(ROOT, MANAGER, member, [...args, dictionary], how);
@@ -377,7 +377,7 @@ async function read(schema, what, member, args, options, how) {
 }
 
 async function begin(member, args = [], options = {}) {
-	const path = await call(member, args, options, { ask: true });
+	const path = await call(member, args, options, { slow: true });
 
 	/* Its signal may come later, or not at all. */
 	if (!model.jobs.has(path))
@@ -430,7 +430,7 @@ function allowed(verbs, domain = "", group = "", options = {}) {
 	const answer = asking.then(question).catch(failure => {
 		if (failure.name !== `${BUS_ERROR}UnknownMethod`)
 			throw failure;
-		return Object.fromEntries(verbs.map(verb => [verb, "password"]));
+		return Object.fromEntries(verbs.map(verb => [verb, "yes"]));
 	});
 
 	asking = answer.catch(() => {});
@@ -448,23 +448,23 @@ async function domains() {
 		({ name, uuid, runs, deceives: printable(name) !== name }));
 }
 
-/* Of a word of allowed(): whether a call could be answered. */
-export const may = right => right === "yes" || right === "password";
-
-/* The same, for a person. Cockpit's bridge lets polkit ask only before its version 300. */
+/*
+ * A word of allowed(), for a person. Nobody can type a password for an action of ours: the agent of Cockpit's bridge
+ * serves that of Cockpit itself alone (src/bridge/cockpitpolkitagent.c), and from version 300 on there is none.
+ */
 export function rightText(right) {
 	if (right === "no")
 		return "polkit does not permit it to you";
 	if (right !== "password")
 		return "";
-	return parseInt(cockpit.info?.version, 10) >= 300
-		? "polkit wants a password: turn on administrative access, at the top of Cockpit"
-		: "polkit asks for a password";
+	return "polkit wants a password: turn on administrative access, at the top of Cockpit";
 }
 
-/* What a call would be answered, where Allowed has said no. */
-export function refusal(action) {
-	return new Failure(`${BUS_ERROR}AccessDenied`, `not permitted: ${action}\nCause: polkit says no\n` +
+/* What a call would be answered, where Allowed has not said yes. */
+export function refusal(action, right) {
+	const cause = right === "no" ? "polkit says no" : "polkit wants a password, and in Cockpit nothing can ask for it";
+
+	return new Failure(`${BUS_ERROR}AccessDenied`, `not permitted: ${action}\nCause: ${cause}\n` +
 		"Remedy: turn on administrative access, at the top of Cockpit; or see gpupassd(8), POLKIT");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What gpupass doctor finds, and its bundle as a download. */
-import { bus, Failure, may, refusal, rightText } from "./bus.js";
+import { bus, Failure, refusal, rightText } from "./bus.js";
 import { become, busy, h, joined, options, part, problem, prose, stateBadge, time } from "./draw.js";
 import { findingState } from "./states.js";
 
@@ -90,7 +90,7 @@ function startReport(place, permit) {
 		become(told, busy("The checks run: a second, or 40 where a device does not answer."));
 		try {
 			shown = reportView(await bus.read(SCHEMA, "the report", "Doctor", [domain.value],
-				{ symptom: domain.value ? symptom.value || null : null }, { ask: true }));
+				{ symptom: domain.value ? symptom.value || null : null }, { slow: true }));
 		} catch (failure) {
 			failed = true;
 			shown = problem(Failure.from(failure));
@@ -116,12 +116,12 @@ function startReport(place, permit) {
 		if (chosen !== domain.value || life !== bus.model.epoch)
 			return;
 		right = now;
-		button.disabled = !may(right);
+		button.disabled = right !== "yes";
 		if (!chosen)
 			permit(right);
-		if (right === "no")
-			failure = refusal("org.gpupass1.read");
-		become(why, failure ? problem(failure) : h("p", { class: "hint" }, rightText(right)));
+		if (right && right !== "yes")
+			failure = refusal("org.gpupass1.read", right);
+		become(why, failure && problem(failure));
 	}
 
 	/* A list that is as before stays: it may be open. */
@@ -230,7 +230,7 @@ function startBundle(place) {
 			"archive before you send it."),
 		button, told);
 	return right => {
-		button.disabled = !may(right);
+		button.disabled = right !== "yes";
 		button.title = rightText(right);
 	};
 }

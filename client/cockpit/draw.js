@@ -151,11 +151,11 @@ export function stateBadge({ kind, text, title }) {
 	return badge(kind, text, title);
 }
 
-/* On a button for which polkit asks for a password. */
+/* On a button for which polkit wants a password. */
 export function lock() {
 	return [s("svg", { class: "lock", viewBox: "0 0 12 14", "aria-hidden": "true" },
 		s("path", { d: "M2 6V4a4 4 0 0 1 8 0v2h1v8H1V6zM4 6h4V4a2 2 0 0 0-4 0z", "fill-rule": "evenodd" })),
-	h("span", { class: "offscreen" }, " (asks for a password)")];
+	h("span", { class: "offscreen" }, " (wants a password)")];
 }
 
 export function busy(text) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The audit trail, newest first; the daemon says when there is more. */
-import { bus, Failure, refusal, rightText } from "./bus.js";
+import { bus, Failure, refusal } from "./bus.js";
 import { badge, become, busy, h, plural, problem, time } from "./draw.js";
 
 const SCHEMA = "org.gpupass1.audit-page/1";
@@ -128,7 +128,7 @@ export function start(place) {
 
 		for (let on = true; on && after < to && mine === trail;) {
 			const page = await bus.read(SCHEMA, "the audit trail", "GetAudit", [],
-				{ ...mine.filter, after }, { ask: right === "password" });
+				{ ...mine.filter, after });
 
 			records.push(...page.records.filter(({ sequence }) => sequence <= to));
 			/* A page that does not come further would be asked for without end. */
@@ -157,7 +157,7 @@ export function start(place) {
 			mine.step = rows.length < STEP / 4 ? mine.step * 4 : STEP;
 			body.append(...rows);
 			tell();
-		} while (mine.low > 0 && found < STEP / 4 && right !== "password");
+		} while (mine.low > 0 && found < STEP / 4);
 		mine.stopped = false;
 		mine.room = Math.max(mine.room, body.rows.length);
 		follow();
@@ -202,8 +202,7 @@ export function start(place) {
 		table.hidden = n === 0;
 		more.hidden = all || !begun;
 		become(count, begun && [
-			n > 0 ? `${plural(n, "record")}, newest first${end}.` : all && "There are no such records.",
-			right === "password" && ` New records come when you press Show (${rightText(right)}).`]);
+			n > 0 ? `${plural(n, "record")}, newest first${end}.` : all && "There are no such records."]);
 	}
 
 	/* Nothing waits for it: without it a name is typed, and libvirt may hang. */
@@ -231,17 +230,13 @@ export function start(place) {
 		right = may.GetAudit;
 		suggest();
 		become(groups, [...model.groups.values()].map(({ Name }) => h("option", { value: Name })));
-		fields.disabled = right === "no";
-		if (right === "no") {
+		fields.disabled = right !== "yes";
+		if (right !== "yes") {
 			trail = null;
 			become(body);
 			become(count);
 			table.hidden = more.hidden = true;
-			become(told, problem(refusal("org.gpupass1.audit")));
-		} else if (right === "password") {
-			become(told, h("p", { class: "hint" }, rightText(right)));
-			if (trail)
-				tell();
+			become(told, problem(refusal("org.gpupass1.audit", right)));
 		} else if (trail && trail.top !== null && trail.top <= model.manager.AuditSequence) {
 			trail.stopped = false;
 			/* What an earlier daemon was asked, it does not answer. */

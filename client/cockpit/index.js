@@ -33,7 +33,8 @@ async function start(name) {
 	} catch (error) {
 		console.error(error);
 		become($(name), h("p", { class: "empty", role: "alert" },
-			`This part could not be loaded: ${error.message}. Load the page again.`));
+			`This part could not be loaded: ${error.message}. `,
+			"If gpupass was upgraded, log out of Cockpit and in again."));
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-import { bus, endedJob, Failure, may as permitted, NOT_KEPT, rightText } from "./bus.js";
+import { bus, endedJob, Failure, NOT_KEPT, rightText } from "./bus.js";
 import {
-	badge, become, duration, h, headings, joined, lock, notice, part, problem, prose, stateBadge, time,
+	badge, become, duration, h, headings, joined, notice, part, problem, prose, stateBadge, time,
 } from "./draw.js";
 import { jobSentence, jobState, stepState, verdictState } from "./states.js";
 
@@ -122,7 +122,7 @@ export function jobView(path) {
 		cancelling = true;
 		draw();
 		try {
-			await bus.call("Cancel", [job.Id], {}, { ask: true });
+			await bus.call("Cancel", [job.Id], {}, { slow: true });
 		} catch (failure) {
 			if (element.isConnected)
 				element.append(problem(failure));
@@ -149,12 +149,12 @@ export function jobView(path) {
 	const cancelButton = () => {
 		if (!["planning", "running"].includes(job.State) || job.CancelRequested)
 			return null;
-		const shut = !permitted(may.right);
+		const shut = may.right !== "yes";
 
 		return [shut && h("span", { class: "hint" }, may.why),
 			h("button", { type: "button", class: "small", "data-key": "cancel", onclick: cancel,
 				title: may.why, disabled: shut || cancelling },
-			"Cancel", may.right === "password" && lock())];
+			"Cancel")];
 	};
 	/* The clocks of host and browser may differ. */
 	const tick = () => {

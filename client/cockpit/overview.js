@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the host has: groups as cards with their acts, GPUs in no group, the picture, jobs. */
 import * as dialogs from "./assign.js";
-import { bus, byAddress, byName, endedJob, may, rightText } from "./bus.js";
+import { bus, byAddress, byName, endedJob, rightText } from "./bus.js";
 import {
 	badge, become, copyButton, drawer, h, headings, joined, lock, part, plural, stateBadge, time,
 } from "./draw.js";
@@ -73,7 +73,8 @@ function barOf(act, group, rights, manager) {
 		return "libvirt is not connected";
 	if (act.bar?.(group))
 		return act.bar(group);
-	if (may(rights[act.verb]))
+	/* A rule may permit it of the domain or the name that the dialog has; it asks again. */
+	if (["yes", "password"].includes(rights[act.verb]))
 		return null;
 	return rightText(rights[act.verb]) ||
 		(rights.failure ? `what polkit says is not known, ${rights.failure.what}` : "");
