@@ -369,8 +369,8 @@ export function topology(place, pick) {
 		say(drawn.summary, summaryOf(drawn, [...groups.values()]));
 		change(drawn.image, "aria-label", printable(`GPUs of ${drawn.t.host || "this host"}, and how they ` +
 			`reach each other: ${drawn.summary.textContent}`));
-		const links = [...groups.values()].filter(linked).map(group =>
-			`NVLink of ${group.Name}: ${joined(group.GpuAddresses)}: ${linkText(group)}, ${group.Provenance}`);
+		const links = [...groups.values()].filter(linked).map(group => `NVLink of ${group.Name}: ` +
+			`${joined(group.GpuAddresses)}: ${linkText(group)}, ${group.Provenance}`);
 
 		drawn.drawList([drawn.devices.map(d => d.words), links], () => listOf(drawn, links));
 	}
