@@ -93,7 +93,6 @@ function planView(plan) {
 
 const ANEW = "gpupassd was started anew. What was shown here was of the earlier one: look again.";
 const CHANGED = "What was shown here is so no longer: look again.";
-const OTHER_PLAN = "the plan is no longer the one that you saw";
 
 /*
  * spec: verb, the method; label, of its button; fields, of the form; about() → [domain, group] that
@@ -262,24 +261,26 @@ export class Act {
 
 	/* What is done is what was shown: for the domain of that UUID and that group, and by the same plan. */
 	async confirm(plan, options) {
-		let now;
+		let now = null, failure = null;
 
 		if (this.epoch !== bus.model.epoch)
 			return;
 		this.stage("calling", busy("Looking whether the plan is still the same …"));
 		try {
 			now = await planOf([plan.domain.uuid, plan.group], options);
-		} catch (failure) {
-			this.fail(failure);
-			return;
+		} catch (error) {
+			failure = error;
 		}
-		if (JSON.stringify(now) === JSON.stringify(plan))
+		if (!this.open)
+			this.fail(new Failure("", "it was not done: its dialog was closed before gpupassd was asked\n" +
+				"State: nothing was changed"));
+		else if (failure)
+			this.fail(failure);
+		else if (JSON.stringify(now) === JSON.stringify(plan))
 			this.run(this.spec.call(plan, options));
-		else if (this.open)
-			this.show(now, options, `Nothing was done, because ${OTHER_PLAN}. This is the new one.`);
 		else
-			this.fail(new Failure("org.gpupass1.Error.StalePlan",
-				`${OTHER_PLAN}\nState: nothing was changed`));
+			this.show(now, options,
+				"Nothing was done, because the plan is no longer the one that you saw. This is the new one.");
 	}
 
 	/* ---- the call; from here on it goes on without the dialog, too ---- */
