@@ -31,10 +31,8 @@ COMMAND = ["chromium", "--headless=new", "--disable-gpu", "--disable-dev-shm-usa
            "--remote-debugging-pipe"]
 # name: key, code, Windows's virtual key code, text
 KEYS = {"Enter": ("Enter", "Enter", 13, "\r"), "Escape": ("Escape", "Escape", 27, ""), "Tab": ("Tab", "Tab", 9, ""),
-        "Space": (" ", "Space", 32, " "), "Backspace": ("Backspace", "Backspace", 8, ""),
         "Home": ("Home", "Home", 36, ""), "End": ("End", "End", 35, ""),
-        **{"Arrow" + w: ("Arrow" + w, "Arrow" + w, n, "") for w, n in
-           (("Left", 37), ("Up", 38), ("Right", 39), ("Down", 40))}}
+        "ArrowLeft": ("ArrowLeft", "ArrowLeft", 37, ""), "ArrowRight": ("ArrowRight", "ArrowRight", 39, "")}
 SHIFT, CONTROL = 8, 2
 # What a name alone may mean: what can be clicked.
 CLICKED = ("button", "link", "tab", "checkbox", "radio", "switch", "option", "menuitem", "combobox", "textbox",
@@ -66,7 +64,7 @@ class Browser:
         self.to, self.of = here[1], there[0]
         self.number, self.received, self.pages = 0, b"", {}
         try:
-            self.version = self.call("Browser.getVersion")["product"]
+            self.call("Browser.getVersion")
         except AssertionError:
             self.close()
             raise
@@ -128,7 +126,7 @@ class Browser:
 
 class Page:
     def __init__(self, browser, session, context):
-        self.browser, self.session, self.context, self.errors, self.downloads = browser, session, context, [], {}
+        self.browser, self.session, self.context, self.errors = browser, session, context, []
         for domain in ("Page", "Runtime", "Log", "DOM", "Accessibility"):
             self.call(domain + ".enable")
         self.size()
@@ -273,7 +271,7 @@ class Page:
         quad = quads[0]
         return sum(quad[0::2]) / 4, sum(quad[1::2]) / 4
 
-    def click(self, name=None, role=None, count=1, **where):
+    def click(self, name=None, role=None, **where):
         """Waits until it is enabled, as a person does, and until nothing covers it. What is above it on the page
         may grow between aim, press and release: then it was not clicked, and is aimed at again."""
         why, hit = [], []
@@ -282,11 +280,11 @@ class Page:
             with contextlib.suppress(Gone):
                 at, node = self.aim(why, name, role, **where)
                 if at:
-                    hit[:] = [self.press_at(at, node, count)]
+                    hit[:] = [self.press_at(at, node)]
             return hit == [True]
         until(pressed, name or where, lambda: " ".join(why), "on the page:", self.text, seconds=PATIENCE)
 
-    def press_at(self, at, node, count):
+    def press_at(self, at, node):
         """Whether it was what was clicked."""
         self.on(node, """function () {
             window.hit = null;
@@ -296,7 +294,7 @@ class Page:
         }""")
         for what in ("mouseMoved", "mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=what, x=at[0], y=at[1],
-                      button="none" if what == "mouseMoved" else "left", clickCount=0 if what == "mouseMoved" else count)
+                      button="none" if what == "mouseMoved" else "left", clickCount=0 if what == "mouseMoved" else 1)
         try:
             hit = self.evaluate("String(window.hit)")
         except AssertionError:
@@ -320,10 +318,6 @@ class Page:
             return this.contains(top) || (!moved && top?.contains(this) && !top.matches("dialog, body, html")) ||
                 Boolean(this.labels && [...this.labels].some(l => l.contains(top)));
         }}""") else [], node
-
-    def hover(self, name=None, role=None, **where):
-        x, y = self.where(self.find(name, role, **where)[0])
-        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     def press(self, key, shift=False, control=False):
         """A key of KEYS, or a letter."""

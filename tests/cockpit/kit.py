@@ -33,6 +33,9 @@ COCKPIT_WS = next((p for p in ("/usr/lib/cockpit/cockpit-ws", "/usr/libexec/cock
 # Users. On the private bus the group gpupass is that of nobody.
 ROOT_USER, OPERATOR, STRANGER = 0, NOBODY, 1
 PAGE = "/cockpit/@localhost/gpupass/index.html"
+# A name that would be another one, or markup at work; and as it is shown.
+HOSTILE = "<img src=x onerror='alert(1)'>\u202egnp.\u200bvm"
+SHOWN = "<img src=x onerror='alert(1)'>\\u202egnp.\\u200bvm"
 BROWSERS = []
 
 
@@ -84,14 +87,11 @@ class Host(polkit_host.Host):
         page = browser().page()
         self.pages.append(page)
         page.size(width)
-        self.visit(page, tab, user)
+        page.goto(self.serve(user) + PAGE + tab)
         page.colours(colours)
         if ready:
             self.ready(page)
         return page
-
-    def visit(self, page, tab="", user=ROOT_USER):
-        page.goto(self.serve(user) + PAGE + tab)
 
     @staticmethod
     def ready(page):
@@ -120,10 +120,23 @@ class Host(polkit_host.Host):
         expect(failed or not errors, "errors in the page's console:", *errors)
 
 
-def main(**options):
+def hold_next_answer(p, method="read"):
+    """Of a method of bus, until letGo() is called in the page."""
+    p.evaluate("""method => import("./bus.js").then(({bus}) => {
+        const ask = bus[method];
+        bus[method] = async (...all) => {
+            bus[method] = ask;
+            const answer = await ask(...all);
+            await new Promise(resolve => { window.letGo = resolve; });
+            return answer;
+        };
+    })""", method)
+
+
+def main():
     become_root("the page is opened as users with and without rights")
     try:
-        return rig.main(new_host=Host, **options)
+        return rig.main(new_host=Host)
     finally:
         for found in BROWSERS:
             found.close()
