@@ -277,7 +277,7 @@ export class Act {
 		else if (failure)
 			this.fail(failure);
 		else if (JSON.stringify(now) === JSON.stringify(plan))
-			this.run(this.spec.call(plan, options));
+			this.run(this.spec.call(plan, options), plan.warnings);
 		else
 			this.show(now, options,
 				"Nothing was done, because the plan is no longer the one that you saw. This is the new one.");
@@ -285,7 +285,8 @@ export class Act {
 
 	/* ---- the call; from here on it goes on without the dialog, too ---- */
 
-	async run({ args, options }) {
+	/* known: warnings that the plan has shown */
+	async run({ args, options }, known = []) {
 		const { verb, done } = this.spec;
 
 		this.stage("calling", busy("gpupassd was asked …"));
@@ -293,19 +294,19 @@ export class Act {
 			if (done)
 				this.end(done(await bus.call(verb, args, options, { slow: true })));
 			else
-				await this.follow(await bus.begin(verb, args, options));
+				await this.follow(await bus.begin(verb, args, options), known);
 		} catch (failure) {
 			this.fail(failure);
 		}
 	}
 
-	async follow(path) {
+	async follow(path, known) {
 		if (this.open)
 			this.stage("job", jobView(path));
 		const job = await bus.ended(path);
 
 		this.at = "ended";
-		if (!this.open && !wentWell(job))
+		if (!this.open && !(wentWell(job) && (job.Warnings ?? []).every(one => known.includes(one))))
 			notice(h("b", {}, this.title), jobView(path));
 		else if (this.open && job.State !== "done")
 			this.dialog.foot.prepend(h("button", { type: "button", "data-key": "back", onclick: () => {
