@@ -4,12 +4,15 @@ import os
 import shutil
 import subprocess
 import threading
+import xml.etree.ElementTree as ET
 
 import rig
-from rig import NOBODY, TIMEOUT
+from rig import NOBODY, ROOT, TIMEOUT
 from wire import BUS, CALL, MEMBER, Connection
 
 ALLOW_USER_INTERACTION = 1
+# Methods of the manager that everybody may call.
+READS = {"Allowed", "GetTopology", "GetEvidence", "GetMetrics", "Nearest"}
 
 
 class Polkit(threading.Thread):
@@ -99,6 +102,12 @@ class Host(rig.Host):
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.begun.append(process)
         return process
+
+    def methods(self):
+        """Of the manager."""
+        r = self.busctl("introspect", "--xml-interface", "org.gpupass1", ROOT)
+        return [m.get("name") for i in ET.fromstring(r.stdout).iter("interface")
+                if i.get("name") == "org.gpupass1.Manager" for m in i.iter("method")]
 
     def as_nobody(self, *arguments):
         return self.nobody(self.copy, *arguments)
