@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# long: 260
+# long: 200
 # only --long
 # host: pair-3090
 # systemd
 # timeout: 900
 #
-# All that tests/hardware tries, where systemd starts gpupassd again after it was killed.
+# What else tests/hardware tries than hardware.sh shows, where systemd starts gpupassd again after it was killed.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
@@ -15,9 +15,9 @@ install_gpupass
 "$here/define-vm" vm42 --free-ports 4
 declare_pair0
 before=$(world)
-promise "all it tries holds: cold, live, with gpupassd killed" "$repo/tests/hardware" vm42 --yes \
+promise "all it tries holds: live, with gpupassd killed" "$repo/tests/hardware" vm42 --yes --only live --only killed \
 	--boot "$(slow 10)" --patience "$(slow 120)" --report "$work/report.tar"
 equal "the host is as before" "$before" "$(world)"
-equal "each part is in the report, and no step failed" "cold killed live 0" "$(tar -xOf "$work/report.tar" \
+equal "each part is in the report, and no step failed" "killed live 0" "$(tar -xOf "$work/report.tar" \
 	gpupass-report/report.json | jq -r '"\([.steps[].part] | unique | join(" ")) \([.steps[] | select(.held == false)] | length)"')"
 finish
