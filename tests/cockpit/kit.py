@@ -27,7 +27,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "../bus")]
 import polkit_host  # noqa: E402
 import rig  # noqa: E402
 from browser import Browser  # noqa: E402
-from rig import NOBODY, TIMEOUT, become_root, expect  # noqa: E402
+from rig import NOBODY, TIMEOUT, become_root, equal, expect  # noqa: E402
 SOURCE = os.path.realpath(os.path.join(HERE, "../../client/cockpit"))
 COCKPIT_WS = next((p for p in ("/usr/lib/cockpit/cockpit-ws", "/usr/libexec/cockpit-ws") if os.path.exists(p)), None)
 # Users. On the private bus the group gpupass is that of nobody.
@@ -82,13 +82,13 @@ class Host(polkit_host.Host):
         rig.until(listens, "cockpit-ws does not listen")
         return f"http://127.0.0.1:{port}"
 
-    def open(self, tab="", user=ROOT_USER, width=1280, colours="light", ready=True):
+    def open(self, tab="", user=ROOT_USER, width=1280, ready=True):
         """The page of this host, which has drawn what it heard of the daemon."""
         page = browser().page()
         self.pages.append(page)
         page.size(width)
         page.goto(self.serve(user) + PAGE + tab)
-        page.colours(colours)
+        page.colours("light")
         if ready:
             self.ready(page)
         return page
@@ -118,6 +118,16 @@ class Host(polkit_host.Host):
             process.wait(TIMEOUT)
         super().close()
         expect(failed or not errors, "errors in the page's console:", *errors)
+
+
+def pictures(p, name):
+    """Of the whole page in both colours and widths, where nothing sticks out."""
+    for colours in ("dark", "light"):
+        p.colours(colours)
+        for width in (375, 1280):
+            p.size(width)
+            equal([], p.too_wide())
+            p.picture(f"{name}-{width}-{colours}")
 
 
 def hold_next_answer(p, method="read"):
