@@ -39,12 +39,31 @@ function lines(text) {
 	return String(text).split("\n").map(printable);
 }
 
+/* Letters that run from right to left carry numbers and signs beside them along. */
+const LEFTWARD = "[\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}]";
+const WORD = `[\\p{L}\\p{M}\\p{N}_]*${LEFTWARD}[\\p{L}\\p{M}\\p{N}_]*`;
+const LEFTWARDS = new RegExp(`(${WORD}(?:[ .-]+${WORD})*)`, "u");
+
+/* Words of them are apart from the sentence that they stand in. */
+function isolated(text) {
+	return text.split(LEFTWARDS).map((piece, i) => {
+		const node = document.createTextNode(piece);
+
+		if (i % 2 === 0)
+			return node;
+		const apart = document.createElement("bdi");
+
+		apart.append(node);
+		return apart;
+	});
+}
+
 function append(parent, children) {
 	for (const child of children.flat(Infinity))
 		if (child instanceof Node)
 			parent.append(child);
 		else if (child !== null && child !== undefined && child !== false && child !== true)
-			parent.append(document.createTextNode(printable(child)));
+			parent.append(...parent instanceof HTMLElement ? isolated(printable(child)) : [printable(child)]);
 }
 
 function fill(element, props, children) {
