@@ -289,7 +289,10 @@ class Page:
         self.on(node, """function () {
             window.hit = null;
             addEventListener("click", event => {
-                window.hit = event.target === this.aimed || this.contains(event.target);
+                /* Or what was drawn in its place meanwhile: a second click would take back what this one did. */
+                const twin = !this.isConnected && event.target.closest(this.localName);
+                window.hit = event.target === this.aimed || this.contains(event.target) ||
+                    Boolean(twin) && twin.textContent === this.textContent;
             }, { once: true, capture: true });
         }""")
         for what in ("mouseMoved", "mousePressed", "mouseReleased"):
