@@ -116,6 +116,7 @@ class Host:
         self.play("persistence " + directory)
         os.makedirs(os.path.join(self.root, "usr/bin"))
         self.smi = shutil.copy(os.path.join(HERE, "../nvml/nvidia-smi"), os.path.join(self.root, "usr/bin"))
+        os.chmod(self.smi, 0o755)  # what git archives, groups may write: that would not be run
         self.write("root/usr/bin/nvidia-smi.modes", directory)
 
         def mode(bus):
