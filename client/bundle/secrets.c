@@ -292,13 +292,16 @@ static const struct {
 	{ "labels", SECRET_DISK },	   { "aliases", SECRET_DISK },
 };
 
-/* Members with words of gpupass, of the kernel and of NVIDIA's tools. */
+/*
+ * Members with words of gpupass, of the kernel, of NVIDIA's tools and of the system: its images for
+ * clouds have a user with its name (ubuntu, debian).
+ */
 static const char *const spared[] = {
-	"blocked", "driver",	     "gpupass_groups", "group",		"id",
-	"kind",	   "libvirt_daemon", "link",	       "maker",		"modules",
-	"pcie",	   "power_state",    "provenance",     "reset_methods", "severity",
-	"state",   "status",	     "title",	       "type",		"verdict",
-	"way",
+	"blocked",  "distribution", "driver",	      "gpupass_groups", "group",
+	"id",	    "kind",	    "libvirt_daemon", "link",		"maker",
+	"modules",  "pcie",	    "power_state",    "provenance",	"reset_methods",
+	"severity", "state",	    "status",	      "title",		"type",
+	"verdict",  "way",
 };
 
 static void add_part(StandIns *into, SecretKind kind, const char *at, size_t n)
