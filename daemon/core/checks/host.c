@@ -382,7 +382,8 @@ static void check_vfio(const Checks *c, Finding *f)
 		finding_remedy(f, "take out blacklist or install of vfio-pci: grep -r vfio "
 				  "/etc/modprobe.d /usr/lib/modprobe.d");
 	} else if (inspection->vfio_pci ||
-		   EVERY_OF(c->functions, c->n_functions, pci_function_on_vfio(it))) {
+		   (c->n_functions > 0 &&
+		    EVERY_OF(c->functions, c->n_functions, pci_function_on_vfio(it)))) {
 		return;
 	} else if (host && (modprobe_blocks(host->modprobe, "vfio_pci") ||
 			    kernel_words_block(host->cmdline, "vfio_pci"))) {
