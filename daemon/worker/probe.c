@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include "host/device/bar0.h"
 #include "host/device/nvlink-mmio.h"
 #include "host/device/nvml.h"
 #include "host/scan/function.h"
@@ -16,7 +17,7 @@ static int take(ProbeAnswer *answer, const Bdf *bdf, SightingWay way, const char
 		Sighting *s, char *why)
 {
 	if (r < 0) {
-		probe_answer_unseen(answer, bdf, why ? why : xstrdup(strerror(-r)));
+		probe_answer_unseen(answer, bdf, why ? why : xstrdup(bar0_error(r)));
 		return 0;
 	}
 	free(why);

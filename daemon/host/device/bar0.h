@@ -21,5 +21,8 @@
  */
 int bar0_open(int sysfs_fd, const Bdf *bdf, off_t min_size, int *ret_fd, const char **ret_why);
 
+/* What an error of these two means, where they give no sentence for it. */
+const char *bar0_error(int r);
+
 /* `offset` is a multiple of BAR0_PAGE; munmap() unmaps it. */
 int bar0_map(int fd, size_t size, off_t offset, const volatile uint32_t **ret);

@@ -106,7 +106,7 @@ static void begin_all(int sysfs_fd, const Bdf *boards, size_t n, Poll *polls, Me
 		if (polls[i].open)
 			close_fd(polls[i].fd);
 		polls[i].open = false;
-		not_known(&reports[i], why ? why : strerror(-r));
+		not_known(&reports[i], why ? why : bar0_error(r));
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/links/nvlink-registers.h"
+#include "host/device/bar0.h"
 #include "rig/bar0.h"
 #include "rig/worker-model.h"
 #include "util/clock.h"
@@ -156,6 +157,13 @@ TEST(a_bar_that_is_too_small_or_missing_is_told)
 	expect(tree, "41: its BAR 0 is too small");
 	tree_remove_attribute(tree, A, "resource0");
 	expect(tree, "41: No such file or directory");
+}
+
+/* Seen on a real board: the mapping fails with EPERM, which says nothing to an operator. */
+TEST(lockdown_is_told_by_its_name)
+{
+	assert_non_null(strstr(bar0_error(-EPERM), "lockdown"));
+	assert_string_equal(bar0_error(-ENOENT), "No such file or directory");
 }
 
 TEST(nothing_is_written)
