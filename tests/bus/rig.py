@@ -159,9 +159,9 @@ class Host:
             finally:
                 os.unlink(notified.getsockname())
         # After three seconds it is ready without libvirt: a busy machine may be as slow.
-        while (self.domains_by and 2.5 < time.monotonic() - begin < TIMEOUT and self.process.poll() is None and
-               self.get(ROOT, "Manager", "LibvirtConnected") == "b false"):
-            time.sleep(0.1)
+        if self.domains_by and time.monotonic() - begin > 2.5:
+            until(lambda: self.process.poll() is not None or self.get(ROOT, "Manager", "LibvirtConnected") != "b false",
+                  "gpupassd has no libvirt:", self.notes, self.logged)
 
     def wait_until_ready(self, notified):
         deadline = time.monotonic() + TIMEOUT
