@@ -25,7 +25,7 @@
 	# What reads gpupass' metrics, what sos collects, and the other bus.
 	deps_test_unpacked="prometheus prometheus-node-exporter python3-prometheus-client sosreport dbus-broker"
 	# What takes the user-data of `gpupass export`, and the guest in which its script runs.
-	deps_guest="busybox-static python3-yaml gpg gpg-agent"
+	deps_guest="busybox-static python3-yaml gpg gpg-agent gpgv"
 	deps_guest_unpacked="cloud-init"
 	# What reads the config that `gpupass export` has for OpenStack: of nova alone, since
 	# tests/bus/nova_kit.py stands in for all that it depends on.
