@@ -14,7 +14,9 @@ typedef struct Call {
 	struct Call *next;
 	Callers *callers;
 	sd_bus_message *message;
+	sd_bus_slot *process;  /* asks for the pid; answered before the question */
 	sd_bus_slot *question; /* NULL: answered, and the message is in sd-bus's queue once more */
+	uint32_t pid;	       /* 0: not known */
 	Caller caller;
 } Call;
 
@@ -62,6 +64,8 @@ int bus_daemon_read(sd_bus_message *answer, const char *key, uint32_t *ret)
 	    !str_equal(sd_bus_message_get_sender(answer), BUS_DAEMON))
 		return -EPROTO;
 	r = sd_bus_message_rewind(answer, true);
+	if (r >= 0 && !key)
+		return sd_bus_message_read(answer, "u", ret);
 	if (r >= 0)
 		r = sd_bus_message_enter_container(answer, 'a', "{sv}");
 	while (r >= 0 && (r = sd_bus_message_enter_container(answer, 'e', "sv")) > 0) {
@@ -93,6 +97,7 @@ const Caller *callers_current(const Callers *callers)
 
 static void call_clear(Call *call)
 {
+	sd_bus_slot_unref(call->process);
 	sd_bus_slot_unref(call->question);
 	sd_bus_message_unref(call->message);
 	caller_clear(&call->caller);
@@ -114,20 +119,28 @@ static Call *take(Callers *callers, const sd_bus_message *m)
 	return NULL;
 }
 
-/* ---- the bus's answer ---- */
+/* ---- the bus's answers ---- */
+
+static int on_process(sd_bus_message *answer, void *userdata, _unused_ sd_bus_error *ret_error)
+{
+	Call *call = userdata;
+
+	(void)bus_daemon_read(answer, NULL, &call->pid);
+	return 1;
+}
 
 static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_error *ret_error)
 {
-	uint32_t uid = CALLER_UNKNOWN, pid = 0;
+	uint32_t uid = CALLER_UNKNOWN;
 	Call *call = userdata;
 	int r;
 
 	call->question = sd_bus_slot_unref(call->question);
-	if (bus_daemon_read(answer, "UnixUserID", &uid) >= 0 && uid != CALLER_UNKNOWN) {
+	if (bus_daemon_read(answer, NULL, &uid) >= 0 && uid != CALLER_UNKNOWN) {
 		call->caller.uid = uid;
-		(void)bus_daemon_read(answer, "ProcessID", &pid);
 		/* Now, while the caller waits for its answer, and so is there. */
-		call->caller.identity = caller_identity_new(uid, pid > INT32_MAX ? 0 : (pid_t)pid);
+		call->caller.identity =
+			caller_identity_new(uid, call->pid > INT32_MAX ? 0 : (pid_t)call->pid);
 		caller_resolver_push(call->callers->resolver, call->caller.identity);
 	}
 	/* One that nobody is known to have sent goes on, too: its handler says no. */
@@ -161,9 +174,15 @@ void callers_refuse(sd_bus_message *m, int error)
 	(void)sd_bus_reply_method_error(m, &refusal);
 }
 
+/*
+ * GetConnectionCredentials would say both at once, but with a descriptor of the caller's process: as
+ * we take none, dbus-broker 34 and later would disconnect us. The bus answers in the order in which
+ * it is asked.
+ */
 int callers_dispatch_again(Callers *callers, sd_bus_message *m)
 {
 	_cleanup_(call_freep) Call *call = xcalloc(1, sizeof(Call));
+	const char *sender = sd_bus_message_get_sender(m);
 	int r;
 
 	*call = (Call){
@@ -172,9 +191,11 @@ int callers_dispatch_again(Callers *callers, sd_bus_message *m)
 		.message = sd_bus_message_ref(m),
 		.caller = { .uid = CALLER_UNKNOWN },
 	};
-	r = bus_daemon_ask(callers->bus, BUS_DAEMON, "GetConnectionCredentials",
-			   sd_bus_message_get_sender(m), QUESTION_USEC, on_answer, call,
-			   &call->question);
+	r = bus_daemon_ask(callers->bus, BUS_DAEMON, "GetConnectionUnixProcessID", sender,
+			   QUESTION_USEC, on_process, call, &call->process);
+	if (r >= 0)
+		r = bus_daemon_ask(callers->bus, BUS_DAEMON, "GetConnectionUnixUser", sender,
+				   QUESTION_USEC, on_answer, call, &call->question);
 	if (r < 0)
 		return r;
 	callers->calls = TAKE_PTR(call);

@@ -116,8 +116,8 @@ int daemon_set_up_loop(Daemon *d)
 
 /*
  * The bus that sd_bus_open_system() or sd_bus_open_user() opens, as they do, but for the passing of
- * descriptors: dbus 1.16 sends one with what it says of a caller, and a client that has none free
- * for it is disconnected.
+ * descriptors: a client that has none free for one that it is sent is disconnected. So nothing may
+ * be asked of the bus that it answers with one: callers_dispatch_again().
  */
 static int open_bus(sd_bus **ret, bool session)
 {
