@@ -156,7 +156,7 @@ static bool answer_badly(const WorkerCommand *command)
 
 	if (file_read_line_at(AT_FDCWD, path, &way) < 0)
 		return false;
-	for (unsigned i = 0; str_equal(way, "never") && access(path, F_OK) == 0; i++)
+	while (str_equal(way, "never") && access(path, F_OK) == 0)
 		usleep(1000000 / LOOKS_PER_SECOND);
 	return bad_answer(way, q->verb);
 }
