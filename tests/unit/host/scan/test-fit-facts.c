@@ -31,7 +31,7 @@ static json_t *look(SysfsTree *tree)
 		     f->memory_bytes / KIB);
 	strv_appendf(&lines, "%s%s%s%s", f->virtual_machine ? "in a machine, " : "",
 		     tables[f->iommu_table], *words ? ", " : "", words);
-	for (const HostNode *node = f->nodes; node < f->nodes + f->n_nodes; node++) {
+	EACH (const HostNode, node, f->nodes, f->n_nodes) {
 		_cleanup_strv_ char **pools = NULL;
 		_cleanup_free_ char *of_node = NULL;
 
