@@ -52,7 +52,7 @@ static int add(Builder *b, MirrorRole role, int parent, Bdf host)
 static void add_near(Builder *b, size_t first, PcieDistance near, int port, bool alone)
 {
 	const MirrorFacts *facts = b->facts;
-	PcieDistance nearer = (PcieDistance)(near - 1);
+	PcieDistance nearer;
 	size_t n = 0;
 	int upstream;
 
@@ -62,6 +62,7 @@ static void add_near(Builder *b, size_t first, PcieDistance near, int port, bool
 		b->tree->nodes[node].member = (int)first;
 		return;
 	}
+	nearer = (PcieDistance)(near - 1);
 	for (size_t i = first; i < facts->n_members; i++)
 		n += first_near(facts, i, near) == first && is_first(facts, i, nearer);
 	if (n == 1 && alone) {
