@@ -26,6 +26,7 @@ struct StandIns {
 	Secret *items;
 	size_t n_items;
 	json_t *spared; /* a set of words in lower case */
+	char *system;	/* NULL: not told */
 	size_t count[SECRET_KIND_MAX_];
 };
 
@@ -105,6 +106,7 @@ static void set_ordinary(const StandIns *s, Secret *secret)
 		return; /* known by its form */
 	secret->ordinary = (secret->kind != SECRET_SERIAL || strlen(word) <= 4) && is_number(word);
 	secret->ordinary |= secret->kind != SECRET_SERIAL && is_ordinary(word);
+	secret->ordinary |= secret->kind == SECRET_USER && str_equal(word, s->system);
 	secret->ordinary |= json_object_get(s->spared, word) != NULL;
 }
 
@@ -292,16 +294,13 @@ static const struct {
 	{ "labels", SECRET_DISK },	   { "aliases", SECRET_DISK },
 };
 
-/*
- * Members with words of gpupass, of the kernel, of NVIDIA's tools and of the system: its images for
- * clouds have a user with its name (ubuntu, debian).
- */
+/* Members with words of gpupass, of the kernel and of NVIDIA's tools. */
 static const char *const spared[] = {
-	"blocked",  "distribution", "driver",	      "gpupass_groups", "group",
-	"id",	    "kind",	    "libvirt_daemon", "link",		"maker",
-	"modules",  "pcie",	    "power_state",    "provenance",	"reset_methods",
-	"severity", "state",	    "status",	      "title",		"type",
-	"verdict",  "way",
+	"blocked", "driver",	     "gpupass_groups", "group",		"id",
+	"kind",	   "libvirt_daemon", "link",	       "maker",		"modules",
+	"pcie",	   "power_state",    "provenance",     "reset_methods", "severity",
+	"state",   "status",	     "title",	       "type",		"verdict",
+	"way",
 };
 
 static void add_part(StandIns *into, SecretKind kind, const char *at, size_t n)
@@ -534,6 +533,12 @@ static void add_user(StandIns *into, const char *line)
 	number = strtoul(uid, NULL, 10);
 	if (number >= UID_FIRST && number <= UID_LAST)
 		add_part(into, SECRET_USER, line, name);
+}
+
+void secrets_of_system(StandIns *into, const char *id)
+{
+	free(into->system);
+	into->system = text_lower(id);
 }
 
 void secrets_of_passwd(StandIns *into, const char *passwd)

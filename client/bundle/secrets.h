@@ -60,5 +60,10 @@ int secrets_of_json(StandIns *into, const json_t *document);
 json_t *secrets_replace_json(const StandIns *s, const json_t *document);
 /* The host: "node7.dc1.test", "node7" and "dc1.test". */
 void secrets_of_host(StandIns *into, const char *node_name);
+/*
+ * ID of os-release(5). Images for clouds have a user of that name (ubuntu, debian), which is a word of
+ * the texts.
+ */
+void secrets_of_system(StandIns *into, const char *id);
 /* Those users in the text of a passwd(5) that are people. */
 void secrets_of_passwd(StandIns *into, const char *passwd);

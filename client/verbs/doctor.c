@@ -276,10 +276,9 @@ static char *read_small(const char *path)
 	return file_read_at(AT_FDCWD, path, SMALL_FILE_MAX, &text, NULL) < 0 ? xstrdup("") : text;
 }
 
-/* PRETTY_NAME of os-release(5), with the quotes off. */
-static char *distribution(void)
+/* A value of os-release(5), with the quotes off. */
+static char *os_release(const char *key)
 {
-	static const char key[] = "PRETTY_NAME=";
 	_cleanup_free_ char *text = read_small("/etc/os-release"), *name = NULL;
 	const char *at;
 
@@ -306,7 +305,7 @@ static void make_versions(Bundle *b, const World *w, const struct utsname *machi
 {
 	const json_t *host = json_object_get(b->documents[FILE_FACTS], "host");
 	const json_t *facts = json_object_get(b->documents[FILE_FACTS], "machine");
-	_cleanup_free_ char *system = distribution();
+	_cleanup_free_ char *system = os_release("PRETTY_NAME=");
 	/* NULL: no driver is loaded, or nobody could look. */
 	json_t *nvidia = json_incref(json_object_get(host, "nvidia_version"));
 
@@ -364,7 +363,7 @@ static void read_journal(Bundle *b)
 
 static int find_secrets(Bundle *b, const struct utsname *machine)
 {
-	_cleanup_free_ char *users = read_small("/etc/passwd");
+	_cleanup_free_ char *users = read_small("/etc/passwd"), *system = os_release("ID=");
 	int r = 0;
 
 	b->stand_ins = stand_ins_new();
@@ -373,6 +372,7 @@ static int find_secrets(Bundle *b, const struct utsname *machine)
 	for (size_t i = 0; i < ELEMENTS(b->excerpts); i++)
 		secrets_of_text(b->stand_ins, b->excerpts[i].text);
 	secrets_of_passwd(b->stand_ins, users);
+	secrets_of_system(b->stand_ins, system);
 	secrets_of_host(b->stand_ins, machine->nodename);
 	stand_ins_settle(b->stand_ins);
 	return r;
