@@ -17,7 +17,7 @@ static int take(ProbeAnswer *answer, const Bdf *bdf, SightingWay way, const char
 		Sighting *s, char *why)
 {
 	if (r < 0) {
-		probe_answer_unseen(answer, bdf, why ? why : xstrdup(bar0_error(r)));
+		probe_answer_unseen(answer, bdf, why ? why : xstrdup(strerror(-r)));
 		return 0;
 	}
 	free(why);
@@ -62,7 +62,7 @@ static int view_board(int sysfs_fd, const Bdf *bdf, NvlinkView *ret, char **ret_
 	r = nvlink_mmio_read(sysfs_fd, bdf, &registers, &why);
 	if (r >= 0)
 		r = nvlink_decode(&registers, ret, &why);
-	*ret_why = r < 0 ? xstrdup(why) : NULL;
+	*ret_why = r < 0 ? xstrdup(why ? why : bar0_error(r)) : NULL;
 	return r;
 }
 

@@ -72,9 +72,9 @@ int bar0_open(int sysfs_fd, const Bdf *bdf, off_t min_size, int *ret_fd, const c
 
 const char *bar0_error(int r)
 {
-	return r == -EPERM
-		       ? "the kernel is in lockdown (Secure Boot turns it on), and lets no BAR be read"
-		       : strerror(-r);
+	return r == -EPERM ? "the kernel does not permit it, as one in lockdown does not: see "
+			     "/sys/kernel/security/lockdown"
+			   : strerror(-r);
 }
 
 int bar0_map(int fd, size_t size, off_t offset, const volatile uint32_t **ret)
