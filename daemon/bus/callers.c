@@ -176,8 +176,8 @@ void callers_refuse(sd_bus_message *m, int error)
 
 /*
  * GetConnectionCredentials would say both at once, but with a descriptor of the caller's process: as
- * we take none, dbus-broker 34 and later would disconnect us. The bus answers in the order in which
- * it is asked.
+ * we take none, that answer of dbus-broker 34 and later would end our connection. The bus answers in
+ * the order in which it is asked.
  */
 int callers_dispatch_again(Callers *callers, sd_bus_message *m)
 {

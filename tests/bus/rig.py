@@ -272,7 +272,7 @@ class Host:
         return self.value(PAIR0, "Group", name)
 
     def notes(self):
-        return "\n".join(self.value(ROOT, "Manager", "Notes"))
+        return "\n".join(self.value(ROOT, "Manager", "Notes") or [])
 
     def jobs(self):
         """How many the daemon shows."""
@@ -493,7 +493,8 @@ def until(condition, *what, seconds=TIMEOUT):
     """Waits for it. What the daemon logs comes by a thread of its own, and so after what it does."""
     deadline = time.monotonic() + seconds
     while not condition():
-        expect(time.monotonic() < deadline, *(w() if callable(w) else w for w in what or ("it did not come",)))
+        if time.monotonic() >= deadline:
+            expect(False, *(w() if callable(w) else w for w in what or ("it did not come",)))
         time.sleep(0.02)
 
 
