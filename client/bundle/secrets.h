@@ -61,8 +61,8 @@ json_t *secrets_replace_json(const StandIns *s, const json_t *document);
 /* The host: "node7.dc1.test", "node7" and "dc1.test". */
 void secrets_of_host(StandIns *into, const char *node_name);
 /*
- * ID of os-release(5). Images for clouds have a user of that name (ubuntu, debian), which is a word of
- * the texts.
+ * ID of os-release(5). Images for clouds have a user of that name (ubuntu, debian): where it stands
+ * in a sentence it stays.
  */
 void secrets_of_system(StandIns *into, const char *id);
 /* Those users in the text of a passwd(5) that are people. */

@@ -276,7 +276,7 @@ static char *read_small(const char *path)
 	return file_read_at(AT_FDCWD, path, SMALL_FILE_MAX, &text, NULL) < 0 ? xstrdup("") : text;
 }
 
-/* A value of os-release(5), with the quotes off. */
+/* A value of os-release(5), with the quotes off. `key` ends with "=". */
 static char *os_release(const char *key)
 {
 	_cleanup_free_ char *text = read_small("/etc/os-release"), *name = NULL;

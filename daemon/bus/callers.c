@@ -175,9 +175,9 @@ void callers_refuse(sd_bus_message *m, int error)
 }
 
 /*
- * GetConnectionCredentials would say both at once, but with a descriptor of the caller's process: as
- * we take none, that answer of dbus-broker 34 and later would end our connection. The bus answers in
- * the order in which it is asked.
+ * GetConnectionCredentials would say both at once, but dbus-broker 34 and later adds a descriptor
+ * of the caller's process: as we take none, that answer would end our connection. The bus answers
+ * in the order in which it is asked.
  */
 int callers_dispatch_again(Callers *callers, sd_bus_message *m)
 {
