@@ -155,17 +155,6 @@ static bool nothing_left(const StepContext *c, StepKind kind)
 	       (c->no_guest && changes == STEP_CHANGES_GUEST);
 }
 
-/* A domain that is gone no longer has any function. */
-static int undo_in_domain(Run *run, StepKind kind, Problem **ret_problem)
-{
-	int r = call_libvirt(run, step_ops(kind)->undo, ret_problem);
-
-	if (r != PROBLEM || (*ret_problem)->error != GPUPASS_ERROR_NO_SUCH_DOMAIN)
-		return r;
-	*ret_problem = problem_free(*ret_problem);
-	return 0;
-}
-
 static int undo(Run *run, size_t i, Problem **ret_problem)
 {
 	StepKind kind = run->context.plan->steps[i];
@@ -181,7 +170,8 @@ static int undo(Run *run, size_t i, Problem **ret_problem)
 	run->undoes = true;
 	free(run->context.detail);
 	run->context.detail = plan_step_detail(run->context.plan, kind);
-	r = as_problem(undo_in_domain(run, kind, ret_problem), kind, ret_problem);
+	r = call_libvirt(run, step_ops(kind)->undo, ret_problem);
+	r = as_problem(step_forgive_gone(r, ret_problem), kind, ret_problem);
 	tell_note(run);
 	journal_note_result(run->log, "undone", i, r == 0);
 	tell_step(run, i, r == 0 ? STEP_UNDONE : STEP_UNDO_FAILED, since);

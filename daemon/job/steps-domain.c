@@ -208,7 +208,7 @@ static int hostdevs_hold(const StepContext *c, bool live, bool wanted, Problem *
 	int r = read_use(c, &use, ret_problem);
 
 	if (r != 0)
-		return r;
+		return wanted ? r : step_forgive_gone(r, ret_problem);
 	for (size_t i = 0; i < c->plan->n_functions; i++) {
 		const Bdf *bdf = &c->plan->functions[i].bdf;
 		const DomainHostdev *hostdev = domain_use_hostdev(&use, bdf);
@@ -309,7 +309,7 @@ static int was_defined(StepContext *c, bool *ret, Problem **ret_problem)
 	return r;
 }
 
-static int define(StepContext *c, Problem **ret_problem)
+static int write_definition(StepContext *c, Problem **ret_problem)
 {
 	bool done = false;
 	int r = c->again ? was_defined(c, &done, ret_problem) : 0;
@@ -328,6 +328,13 @@ static int define(StepContext *c, Problem **ret_problem)
 		return r;
 	/* libvirt fills in addresses and defaults. An undo compares with this result. */
 	return read_definition(c, &c->defined_xml, ret_problem);
+}
+
+static int define(StepContext *c, Problem **ret_problem)
+{
+	int r = write_definition(c, ret_problem);
+
+	return c->plan->operation == OPERATION_RELEASE ? step_forgive_gone(r, ret_problem) : r;
 }
 
 const StepOps step_define = {
@@ -354,6 +361,7 @@ static int detach_range(StepContext *c, size_t n, bool may_stop, size_t *done,
 			r = host_ops(c)->domain_detach(c->place->host, c->plan->domain_uuid,
 						       &c->plan->functions[i].bdf, timeout,
 						       ret_problem);
+		r = step_forgive_gone(r, ret_problem);
 		if (r != 0)
 			return r;
 		(*done)++;

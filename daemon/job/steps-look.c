@@ -20,6 +20,14 @@ void step_note_left(StepContext *c, const Problem *problem)
 		     *cause ? ")" : "", problem->remedy ? "; " : "", str_or_empty(problem->remedy));
 }
 
+int step_forgive_gone(int r, Problem **problem)
+{
+	if (r != PROBLEM || (*problem)->error != GPUPASS_ERROR_NO_SUCH_DOMAIN)
+		return r;
+	*problem = problem_free(*problem);
+	return 0;
+}
+
 void step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...)
 {
 	va_list ap;

@@ -75,6 +75,8 @@ typedef struct StepOps {
 const StepOps *step_ops(StepKind kind);
 /* Adds to `left` what an optional act or undo could not do. */
 void step_note_left(StepContext *c, const Problem *problem);
+/* 0 for NoSuchDomain, of who takes something out: a domain that is gone has no function any more. */
+int step_forgive_gone(int r, Problem **problem);
 DECLARE_CLEAR(StepContext, step_context_clear)
 
 /* Shared by the files of steps. Inspects the plan's functions, except those that are stuck. */

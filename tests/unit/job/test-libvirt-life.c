@@ -165,6 +165,8 @@ TEST(a_domain_that_ends_meanwhile_leaves_both_gpus_with_the_host)
 		{ "undefined at the define", undefine, FAKE_DEFINE, 1, false },
 		{ "removed at the define", remove_domain, FAKE_DEFINE, 1, false },
 		{ "destroyed at a detach", destroy, FAKE_DETACH, 4, true },
+		{ "removed at a detach", remove_domain, FAKE_DETACH, 4, true },
+		{ "removed at the define of its release", remove_domain, FAKE_DEFINE, 1, true },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
