@@ -286,14 +286,26 @@ static void forget_numbers(Manager *m)
 	m->n_recovered = 0;
 }
 
+static void recovered_late(_unused_ void *userdata)
+{
+}
+
+/* What came under it waits for no other event. */
+static void recover_what_came(Manager *m)
+{
+	if (m->connected && m->n_open_jobs > 0)
+		(void)manager_recover(m, recovered_late, NULL);
+}
+
 static void recover_done(void *data)
 {
 	RecoverTask *task = data;
 	Manager *m = task->manager;
+	bool again = m->recover_again;
 
 	_Static_assert((int)RECOVERY_COUNT_MAX_ == (int)RECOVERED_WAITING,
 		       "one order, and what waits is recovered later");
-	m->recovering = false;
+	m->recovering = m->recover_again = false;
 	for (size_t i = 0; i < RECOVERY_COUNT_MAX_; i++)
 		m->metrics.recovered[i] += task->recovered[i];
 	m->metrics.quarantines += task->recovered[RECOVERY_COUNT_QUARANTINED];
@@ -304,6 +316,8 @@ static void recover_done(void *data)
 	manager_rescan(m, NULL, NULL);
 	task->done(task->userdata);
 	free(task);
+	if (again)
+		recover_what_came(m);
 }
 
 /* The thread has the jobs themselves. */
@@ -319,8 +333,10 @@ int manager_recover(Manager *m, ManagerDone done, void *userdata)
 {
 	RecoverTask *task;
 
-	if (m->recovering)
+	if (m->recovering) {
+		m->recover_again = true;
 		return -EBUSY;
+	}
 	if (m->n_open_jobs == 0) {
 		done(userdata);
 		return 0;
@@ -344,16 +360,11 @@ int manager_recover(Manager *m, ManagerDone done, void *userdata)
 	return 0;
 }
 
-static void recovered_late(_unused_ void *userdata)
-{
-}
-
 void manager_take_open_job(Manager *m, OpenJob *job)
 {
 	keep_open(m, &job, 1);
 	/* libvirt may be back by now. Otherwise recovery begins when it comes back. */
-	if (m->connected)
-		(void)manager_recover(m, recovered_late, NULL);
+	recover_what_came(m);
 }
 
 bool manager_has_open_jobs(const Manager *m)

@@ -11,7 +11,10 @@ void manager_load_state(Manager *m);
  * Reads boot.json, what gpupass-bind reported of this boot. One that cannot be read becomes a note.
  */
 void manager_load_boot(Manager *m, const char *runtime_directory);
-/* Finishes or undoes the open jobs, as far as libvirt answers. -EBUSY: recovery is under way. */
+/*
+ * Finishes or undoes the open jobs, as far as libvirt answers. -EBUSY: recovery is under way; what
+ * is open at its end, it takes up once more.
+ */
 int manager_recover(Manager *m, ManagerDone done, void *userdata);
 /* A job of this daemon stays open because libvirt is gone. Recovers it when libvirt answers. Takes
  * it. */

@@ -91,6 +91,7 @@ struct Manager {
 	OpenJob **open_jobs; /* left by the previous daemon, not recovered yet */
 	size_t n_open_jobs;
 	bool recovering;     /* a thread recovers them */
+	bool recover_again;  /* that was asked for meanwhile */
 	uint32_t *recovered; /* their numbers, while it does */
 	size_t n_recovered;
 	bool health_running; /* a thread looks at the health of GPUs */

@@ -165,6 +165,64 @@ ON_A_MANAGER(without_libvirt_it_waits_and_stays_kept_apart)
 	expect(rig, "pair0", GROUP_FREE);
 }
 
+/* Job 8, a bind of pair1, which has lost libvirt before its first step. */
+static OpenJob *leave_another(ManagerRig *rig)
+{
+	const Plan *plan = rig_plan(rig->rig, &bind_request("pair1"));
+	Journal *journal = &rig->rig->journal;
+	JournalJob *log = NULL;
+	OpenJob *job = NULL;
+
+	assert_int_equal(journal_begin(journal, 8, plan, NULL, NULL, 1, &log), 0);
+	journal_job_free(log);
+	claims_release(rig->rig->claims, rig->rig->last_job);
+	assert_int_equal(journal_load_job(journal, 8, &job), 0);
+	recover_claim(&rig->manager->place.job, job, "waits");
+	return job;
+}
+
+/* Two jobs wait for libvirt, and roll back; it is back when one has ended and the other has not. */
+ON_A_MANAGER(what_is_left_open_while_another_is_recovered_is_recovered_behind_it)
+{
+	Manager *m = rig->manager;
+	Caller caller = { 0 };
+
+	leave_open(rig);
+	manager_rig_connect(rig);
+	assert_int_equal(manager_recover(m, caller_done, &caller), 0);
+	manager_take_open_job(m, leave_another(rig));
+	assert_int_equal(m->n_open_jobs, 1);
+	caller_wait(rig, &caller);
+	manager_rig_settle(rig);
+	assert_int_equal(m->n_open_jobs, 0);
+	assert_false(manager_has_open_jobs(m));
+	expect(rig, "pair0", GROUP_FREE);
+	expect(rig, "pair1", GROUP_FREE);
+}
+
+/* libvirt goes again under the second try, which is not made a third time before it is back. */
+ON_A_MANAGER(recovery_that_is_asked_for_meanwhile_is_tried_once_more_and_no_more)
+{
+	static const FakeFault down = { .op = FAKE_USES,
+					.nth = 1,
+					.from_then_on = true,
+					.problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
+	Manager *m = rig->manager;
+	Caller caller = { 0 };
+
+	leave_open(rig);
+	manager_rig_connect(rig);
+	manager_rig_settle(rig);
+	fake_watch(&rig->rig->fake);
+	fake_fail(&rig->rig->fake, &down);
+	assert_int_equal(manager_recover(m, caller_done, &caller), 0);
+	assert_int_equal(manager_recover(m, caller_done, &caller), -EBUSY);
+	caller_wait(rig, &caller);
+	manager_rig_settle(rig);
+	assert_int_equal(m->n_open_jobs, 1);
+	assert_int_equal(rig->rig->fake.calls[FAKE_USES], 2);
+}
+
 ON_A_MANAGER(what_cannot_be_recovered_is_quarantined_also_after_the_next_start)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
