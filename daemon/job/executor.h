@@ -39,7 +39,7 @@ typedef struct JobEvent {
 	/* ENDED */
 	JobState state;
 	int numbers_error;    /* 0: numbers of jobs are reserved */
-	bool changed_nothing; /* it was refused before it had anything in hand */
+	bool changed_nothing; /* it was refused before it had or closed anything */
 	char *error_name;     /* NULL: none */
 	char *message;	      /* whole text; NULL: none */
 	char *quarantine;     /* NULL: none */

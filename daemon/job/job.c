@@ -204,6 +204,12 @@ static bool plan_and_run(Task *task)
 	return r == 0;
 }
 
+/* What it let go of to look again may still be closed for it. */
+static bool holds_fence(const Task *task)
+{
+	return task->place.fence && fence_store_holds(task->place.fence, task->id);
+}
+
 static void job_work(void *data)
 {
 	Task *task = data;
@@ -213,7 +219,7 @@ static void job_work(void *data)
 	began = task->request.plan.operation == OPERATION_PROBE ? probe_work(task)
 								: plan_and_run(task);
 	held = claims_release(task->place.claims, task->id);
-	task->ended.changed_nothing = !began && !held;
+	task->ended.changed_nothing = !began && !held && !holds_fence(task);
 }
 
 /* Shows group and domain while the guest is asked. The job has no steps and claims nothing. */

@@ -228,4 +228,14 @@ int fence_store_hold(FenceStore *store, uint32_t job, const char *group, const B
 	return r < 0 ? r : 0;
 }
 
+bool fence_store_holds(FenceStore *store, uint32_t job)
+{
+	const FenceHold *hold;
+	MUTEX_HOLD(&store->lock);
+
+	for (hold = store->holds; hold && hold->job != job;)
+		hold = hold->next;
+	return hold;
+}
+
 #include "fence.inc"

@@ -60,3 +60,5 @@ char *fence_store_check(FenceStore *store);
 /* Closes the group for a job. On disk when this returns 0. Jobs that begin at once share a write. */
 int fence_store_hold(FenceStore *store, uint32_t job, const char *group, const Bdf *functions,
 		     size_t n, uint64_t now_usec);
+/* Some group is closed for this job. */
+bool fence_store_holds(FenceStore *store, uint32_t job);

@@ -119,6 +119,27 @@ ON_A_READY_MANAGER(
 	expect(rig, FENCE_OPEN, false, "after it");
 }
 
+/* It looks again, has nothing in hand then, and is refused there. */
+ON_A_READY_MANAGER(what_is_refused_when_it_looks_again_opens_what_it_had_closed_before)
+{
+	static const FakeFault lost = { .op = FAKE_USES,
+					.nth = 3,
+					.problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
+	const JobRequest any = assign_request("vm42", NULL);
+
+	fake_add_domain(&rig->rig->fake, "vm77", "q35", NULL);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	watch(rig, another_takes_a_board);
+	fake_fail(&rig->rig->fake, &lost);
+	rig->rig->fake.silent = true;
+	assert_int_equal(manager_rig_run(rig, &any), JOB_FAILED);
+	assert_int_equal(closed, 1);
+	assert_string_equal(manager_job(rig->manager, 1)->error_name,
+			    "org.gpupass1.Error.LibvirtUnavailable");
+	expect(rig, FENCE_OPEN, false, "after it");
+}
+
 /* It would be refused its own boards meanwhile. */
 ON_A_READY_MANAGER(what_is_refused_by_what_is_known_closes_no_fence)
 {
