@@ -296,6 +296,20 @@ static int restore(StepContext *c, Problem **ret_problem)
 	return r != 0 ? r : forward(c, ret_problem);
 }
 
+/*
+ * The host has had them since, and its driver's remove() would wait for whoever uses them: a
+ * quarantine can be lifted, a worker that waits in the kernel cannot be ended.
+ */
+static int take_back(StepContext *c, Problem **ret_problem)
+{
+	int r;
+
+	if (step_drivers_are_back(c))
+		return 0;
+	r = step_refuse_while_host_uses(c, ret_problem);
+	return r != 0 ? r : backward(c, ret_problem);
+}
+
 const StepOps step_bind = {
 	.act = forward,
 	.undo = unbind,
@@ -305,7 +319,7 @@ const StepOps step_bind = {
 };
 const StepOps step_restore = {
 	.act = restore,
-	.undo = backward,
+	.undo = take_back,
 	.holds = step_drivers_hold,
 	.changes = STEP_CHANGES_FUNCTIONS,
 	.shows = GROUP_RELEASING,

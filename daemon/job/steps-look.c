@@ -115,6 +115,52 @@ int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
 			      .remedy = xstrdup("shut that guest down, then try again"));
 }
 
+static bool host_has(const Inspection *now, const Bdf *bdf)
+{
+	const FunctionFacts *facts = inspection_find(now, bdf);
+
+	return !facts || !function_facts_on_vfio(facts);
+}
+
+/* "0000:41:00.0: /dev/nvidia0 by python3 (pid 812)"; what is not known counts. NULL: nobody. */
+static char *host_user_text(const Inspection *now)
+{
+	const Holder *holder = FIND(now->holders, now->n_holders, !it->vfio);
+	const NicUse *nic = FIND(now->nics, now->n_nics,
+				 (it->n_users > 0 || it->why) && host_has(now, &it->bdf));
+	const NvmeUse *nvme = FIND(now->nvmes, now->n_nvmes, it->n_holds > 0 || it->unread);
+	_cleanup_free_ char *hold = NULL;
+
+	if (holder)
+		return holder_text(holder);
+	if (nic && nic->n_users > 0)
+		return nic_user_text(&nic->bdf, &nic->users[0]);
+	if (nic)
+		return strf("%s: %s", BDF_TEXT(&nic->bdf), nic->why);
+	if (!nvme)
+		return NULL;
+	hold = nvme->n_holds > 0 ? nvme_hold_text(&nvme->holds[0]) : xstrdup(nvme->unread[0]);
+	return strf("%s: %s", BDF_TEXT(&nvme->bdf), hold);
+}
+
+int step_refuse_while_host_uses(StepContext *c, Problem **ret_problem)
+{
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	_cleanup_free_ char *user = NULL;
+	int r = step_inspect(c, &now, ret_problem);
+
+	if (r == -ENOENT)
+		return 0; /* likewise */
+	if (r != 0)
+		return r;
+	user = host_user_text(now);
+	if (!user)
+		return 0;
+	return problem_refuse(ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+			      .reason = strf("the host uses it again: %s", user),
+			      .remedy = xstrdup("stop that"));
+}
+
 int step_check_released(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;

@@ -101,6 +101,11 @@ bool step_drivers_are_back(StepContext *c);
  */
 int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem);
 /*
+ * PROBLEM while the host uses a function that is not on vfio, or that is not known: a process, its
+ * network, or a mount.
+ */
+int step_refuse_while_host_uses(StepContext *c, Problem **ret_problem);
+/*
  * Marks the plan's boards as dirty from its domain. Comes before anything that puts a function into
  * that domain. PROBLEM: a mark could not be stored, or a board may still hold another tenant's
  * data.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/domain/xml.h"
+#include "job/clear.h"
 #include "rig/job-rig.h"
 #include "util/text.h"
 
@@ -325,4 +326,93 @@ ON_A_RIG(a_function_that_vanishes_does_not_keep_the_others_from_going_back)
 	assert_true(rig_is_on(rig, "0000:41:00.0", "nvidia", ""));
 	assert_true(rig_is_on(rig, "0000:41:00.1", "snd_hda_intel", ""));
 	assert_true(rig_is_on(rig, "0000:61:00.1", "snd_hda_intel", ""));
+}
+
+/* ---- the host uses what it got back ---- */
+
+#define USES "the host uses it again: "
+
+static void a_process_opens_it(Rig *rig)
+{
+	fake_hold(&rig->fake, "0000:41:00.0", "python3");
+}
+
+static void its_port_gets_an_address(Rig *rig)
+{
+	rig->fake.nic_address = "10.0.0.5/24";
+}
+
+static void assigned_with_nics(Rig *rig)
+{
+	rig_with_nics(rig);
+	rig_assigned(rig);
+}
+
+/* Its verify finds the drivers back, and the host is quick; then the job is cancelled. */
+static void cancel_its_release(Rig *rig, void (*uses)(Rig *rig), const char *reason)
+{
+	rig_at(rig, FAKE_INSPECT, 3, uses);
+	rig->cancel_at = 5;
+	rig_sticks(rig, &RELEASE, GPUPASS_ERROR_ROLLBACK_FAILED, reason);
+	rig_expect_steps(rig, "preflight: done, define: done, reset: done, give back: done, "
+			      "verify: done, give back: undo-failed");
+}
+
+/* fault 63 */
+TEST(what_the_host_uses_again_is_not_unbound_and_its_quarantine_can_be_lifted)
+{
+	static const struct {
+		void (*arrange)(Rig *rig);
+		void (*uses)(Rig *rig);
+		const char *reason;
+	} rows[] = {
+		{ rig_assigned, a_process_opens_it,
+		  USES "0000:41:00.0: /dev/nvidia0 by python3 (pid 4242)" },
+		{ assigned_with_nics, its_port_gets_an_address,
+		  USES "0000:e2:00.0: eth5 has the address 10.0.0.5/24" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(rig_freep) Rig *rig = rig_new();
+
+		rows[i].arrange(rig);
+		cancel_its_release(rig, rows[i].uses, rows[i].reason);
+		assert_string_equal(rig->last.remedy, "stop that; then: gpupass clear pair0");
+		assert_int_equal(rig->fake.calls[FAKE_MOVE], 1);
+		assert_true(rig_is_home(rig));
+		assert_true(rig_is_recorded(rig));
+		assert_int_equal(quarantine_lift(&rig->place, "pair0", NULL), 0);
+		rig->cancel_at = 0;
+		rig_let_cancel(rig);
+		fake_watch(&rig->fake);
+		rig_must(rig, &RELEASE);
+		assert_false(rig_is_recorded(rig));
+	}
+}
+
+/* fault 63 */
+/* The daemon was killed behind the restore. */
+ON_A_RIG(recovery_does_not_unbind_what_the_host_uses_again)
+{
+	_cleanup_(journal_job_freep) JournalJob *log = NULL;
+	_cleanup_free_ char *why = NULL;
+	const Assignment *record;
+	const Plan *plan;
+
+	rig_assigned(rig);
+	plan = rig_plan(rig, &RELEASE);
+	record = assignments_find_same(rig->planned->assignments, plan->assignment);
+	assert_int_equal(journal_begin(&rig->journal, 7, plan, record, NULL, plan->n_steps, &log),
+			 0);
+	for (size_t i = 0; i < ELEMENTS(pair0_bdfs); i++)
+		fake_set_driver(&rig->fake, pair0_bdfs[i], i % 2 ? "snd_hda_intel" : "nvidia",
+				NULL);
+	a_process_opens_it(rig);
+	rig_new_claims(rig);
+	rig_recover(rig, RECOVERED_QUARANTINED, NULL);
+	why = rig_quarantined(rig);
+	assert_non_null(strstr(why, USES "0000:41:00.0: /dev/nvidia0"));
+	assert_true(rig_is_home(rig));
+	assert_true(rig_is_recorded(rig));
+	assert_int_equal(fake_write_calls(&rig->fake), 0);
 }
