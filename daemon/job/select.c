@@ -497,6 +497,10 @@ int job_claim(const JobPlace *place, const JobRequest *request, const Prepared *
 	};
 	int r;
 
+	r = claims_check_name(place->claims, claim.group, footprint.functions, footprint.n_own,
+			      ret_problem);
+	if (r != 0)
+		return r;
 	r = claims_check(place->claims, footprint.functions, footprint.n_own, domain_uuid,
 			 ret_problem);
 	if (r == 0 && request->plan.operation == OPERATION_ASSIGN)

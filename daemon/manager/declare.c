@@ -172,6 +172,17 @@ static int check_group(DeclareTask *task, const Inventory *inventory)
 					    : "see the GPUs of this host: gpupass list"));
 }
 
+/* No job would begin on it: claims_take(). */
+static int check_quarantine(DeclareTask *task, const Inventory *inventory)
+{
+	const Group *group = group_set_find(inventory->groups, task->wish.name);
+	size_t n;
+	_cleanup_free_ Bdf *functions = group_addresses(group, &n);
+
+	return claims_check_name(task->inquiry.place.claims, task->wish.name, functions, n,
+				 &task->inquiry.problem);
+}
+
 /*
  * Claims what becomes another group by it, until jobs go by the new rules. A job works with the
  * rules of its start, and its assignment stands in no file before it ends: so a file alone does not
@@ -277,6 +288,8 @@ static int declare(DeclareTask *task)
 		r = look(task, assignments, &inventory);
 	if (r == 0)
 		r = check_group(task, inventory);
+	if (r == 0)
+		r = check_quarantine(task, inventory);
 	if (r == 0)
 		r = claim(task, inventory, assignments, looked);
 	return r == 0 ? config_store_group(task->inquiry.manager->place.config_directory,

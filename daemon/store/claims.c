@@ -86,6 +86,13 @@ static bool meets(const Claim *a, const Claim *b)
 	       (a->domain_uuid && str_equal(a->domain_uuid, b->domain_uuid));
 }
 
+/* All that it is known to be about is among these. */
+static bool is_within(const Claim *claim, const Bdf *functions, size_t n)
+{
+	return !SOME(claim->functions, claim->n_functions, !bdf_in(it, functions, n)) &&
+	       claim->n_functions > 0;
+}
+
 /* Quoted if a shell would split it into several words. */
 static const char *quote(const Claim *claim)
 {
@@ -235,13 +242,17 @@ bool claims_is_stale(Claims *claims, uint64_t since, const Bdf *function)
 
 /* ---- taking ---- */
 
-/* What is stuck may be given another name, or none: its quarantine is about the functions. */
+/*
+ * What is stuck may be given another name, or none: its quarantine is about the functions. Its files
+ * are of the name: a job on another group that has that by now would replace or lift it.
+ */
 static bool keeps_away(const Claim *held, const Claim *wanted)
 {
+	bool named = held->group && str_equal(held->group, wanted->group);
+
 	if (wanted->kind == CLAIM_DECLARATION && is_quarantine(held))
 		return false;
-	if (wanted->kind == CLAIM_DECLARATION && held->kind == CLAIM_DECLARATION &&
-	    str_equal(held->group, wanted->group))
+	if (named && (wanted->kind == CLAIM_DECLARATION) == (held->kind == CLAIM_DECLARATION))
 		return true;
 	return meets(held, wanted) || (held->nvidia && wanted->kind == CLAIM_PROBE);
 }
@@ -299,6 +310,33 @@ int claims_check_group(Claims *claims, const char *group, Problem **ret_problem)
 	for (const Claim *held = claims->first; held; held = held->next)
 		if (!is_quarantine(held) && str_equal(held->group, group))
 			return conflict(held, ret_problem);
+	return 0;
+}
+
+static int refuse_name(const Claim *held, const Bdf *other, Problem **ret_problem)
+{
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_QUARANTINED,
+		.reason = strf("a group of this name is quarantined%s%s",
+			       other ? ", and was another one: it had " : "",
+			       other ? BDF_TEXT(other) : ""),
+		.cause = xstrdup(held->reason),
+		.remedy = strf("take another name, or when the cause is gone: gpupass clear %s%s%s",
+			       quote(held), held->name, quote(held)));
+}
+
+int claims_check_name(Claims *claims, const char *group, const Bdf *functions, size_t n,
+		      Problem **ret_problem)
+{
+	MUTEX_HOLD(&claims->lock);
+
+	for (const Claim *held = claims->first; held; held = held->next)
+		if (is_quarantine(held) && str_equal(held->group, group) &&
+		    !is_within(held, functions, n))
+			return refuse_name(
+				held,
+				FIND(held->functions, held->n_functions, !bdf_in(it, functions, n)),
+				ret_problem);
 	return 0;
 }
 
@@ -450,12 +488,6 @@ void claims_settle(Claims *claims, const GroupSet *groups)
 	for (Claim *claim = claims->first; claim; claim = claim->next)
 		if (claim->file && !claim->settled)
 			settle(claim, groups);
-}
-
-static bool is_within(const Claim *claim, const Bdf *functions, size_t n)
-{
-	return !SOME(claim->functions, claim->n_functions, !bdf_in(it, functions, n)) &&
-	       claim->n_functions > 0;
 }
 
 char *claims_file_of(Claims *claims, const Bdf *functions, size_t n)

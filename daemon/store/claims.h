@@ -58,6 +58,9 @@ int claims_take(Claims *claims, const ClaimRequest *request, Problem **ret_probl
 /* The same checks of who has them now. It takes nothing. */
 int claims_check(Claims *claims, const Bdf *functions, size_t n_functions, const char *domain_uuid,
 		 Problem **ret_problem);
+/* PROBLEM (Quarantined): a quarantine of this name is about other functions than these, or may be. */
+int claims_check_name(Claims *claims, const char *group, const Bdf *functions, size_t n,
+		      Problem **ret_problem);
 /* PROBLEM (GroupBusy): a job or a declaration has the group of this name in hand. */
 int claims_check_group(Claims *claims, const char *group, Problem **ret_problem);
 /* true: a job that had this function has ended since then, or may have. */

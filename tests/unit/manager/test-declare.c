@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "manager/manager-rig.h"
+#include "manager/state.h"
+#include "rig/bdf.h"
 #include "util/text.h"
 
 #define A "0000:41:00.0"
@@ -174,6 +176,41 @@ ON_A_MANAGER(a_reload_reads_the_files_as_they_are)
 }
 
 static const JobRequest assign = RIG_ASSIGN;
+
+/* pair0 is quarantined, and no group any more. */
+static void quarantine_and_forget(ManagerRig *rig)
+{
+	const Bdf functions[] = { bdf_of(A), bdf_of(B) };
+
+	claims_add_quarantine(rig->manager->place.job.claims, "pair0", functions, 2, NULL, "stuck");
+	expect(rig, &(Words)FORGET("pair0", ));
+	expect(rig, &(Words)FORGET("pair1", ));
+}
+
+/* What is done with that group would be the end of the other one's quarantine. */
+ON_A_READY_MANAGER(while_a_name_is_quarantined_other_gpus_do_not_get_it)
+{
+	quarantine_and_forget(rig);
+	expect(rig, &(Words)DECLARE("pair0", C, D, .error = "Quarantined",
+				    .words = "is quarantined, and was another one: it had " A));
+	expect(rig, &(Words)DECLARE("other", C, D, ));
+}
+
+ON_A_READY_MANAGER(where_groups_d_gives_a_quarantined_name_to_others_no_job_begins_on_them)
+{
+	static const char text[] = "[Group]\nName=pair0\nGpu=" C "\nGpu=" D "\n";
+
+	quarantine_and_forget(rig);
+	manager_rig_write_group(rig, "pair0", text);
+	manager_reload(rig->manager);
+	manager_rig_settle(rig);
+	fake_watch(&rig->rig->fake);
+	assert_int_equal(manager_rig_run(rig, &assign), JOB_FAILED);
+	assert_string_equal(manager_job(rig->manager, 1)->error_name,
+			    "org.gpupass1.Error.Quarantined");
+	assert_non_null(strstr(manager_job(rig->manager, 1)->message, "gpupass clear pair0"));
+	assert_int_equal(fake_write_calls(&rig->rig->fake), 0);
+}
 
 /* promise O3 */
 ON_A_READY_MANAGER(a_group_is_not_changed_under_a_job_that_has_it_and_others_are)

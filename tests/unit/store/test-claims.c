@@ -119,7 +119,7 @@ static ClaimRequest request_of(uint32_t job, const Claimed *of, const Footprint 
 	return (ClaimRequest){
 		.kind = of->kind,
 		.job = job,
-		.group = "it",
+		.group = job == 1 ? "it" : "other",
 		.footprint = footprint,
 		.domain_uuid = of->domain,
 		.nvidia = of->nvidia,
@@ -268,6 +268,20 @@ WITH_CLAIMS(of_two_declarations_of_a_name_one_is_refused)
 	assert_int_equal(TAKE(rig, CLAIM_DECLARATION, pair1, .group = "new"), PROBLEM);
 	claims_add_quarantine(rig, "stuck", pair1, 2, NULL, "a worker hangs");
 	assert_int_equal(TAKE(rig, CLAIM_DECLARATION, pair1, .group = "another"), 0);
+}
+
+/* Its file would be replaced, or lifted with the other group's. */
+WITH_CLAIMS(no_job_begins_on_another_group_of_a_name_that_is_quarantined_or_in_hand)
+{
+	_cleanup_(problem_freep) Problem *in_hand = NULL, *apart = NULL;
+
+	must_take(rig, 1, "pair0", pair0, NULL);
+	assert_int_equal(take(rig, 2, "pair0", pair1, NULL, &in_hand), PROBLEM);
+	assert_string_equal(in_hand->reason, "job 1 has pair0 in hand");
+	claims_quarantine(rig, 1, "a worker hangs");
+	assert_int_equal(take(rig, 2, "pair0", pair1, NULL, &apart), PROBLEM);
+	assert_string_equal(apart->reason, "pair0 is quarantined");
+	must_take(rig, 2, "pair1", pair1, NULL);
 }
 
 WITH_CLAIMS(what_a_job_gives_to_nvidia_beside_a_probe_is_the_probes)
