@@ -49,9 +49,7 @@ static int check_one_job(Client *c, size_t n_groups)
 	return client_usage(c, "--no-block is about one job\nRemedy: name one group");
 }
 
-/* Prints each plan. Exits as for one that would change something, if one of them would. */
-static int show_plans(Client *c, Operation operation, const char *domain, char *const *groups,
-		      size_t n)
+int plans_show(Client *c, Operation operation, const char *domain, char *const *groups, size_t n)
 {
 	int code = GPUPASS_EXIT_DONE;
 
@@ -211,7 +209,7 @@ int verb_assign(Client *c, char *const *arguments, size_t n_arguments)
 	int r;
 
 	if (n_arguments > 2 && (c->options->given & OPTION_DRY_RUN))
-		return show_plans(c, OPERATION_ASSIGN, arguments[0], arguments + 1,
+		return plans_show(c, OPERATION_ASSIGN, arguments[0], arguments + 1,
 				  n_arguments - 1);
 	if (n_arguments > 2)
 		return assign_several(c, arguments[0], arguments + 1, n_arguments - 1);
@@ -260,7 +258,7 @@ int verb_release(Client *c, char *const *arguments, size_t n_arguments)
 	if (r < 0)
 		return r;
 	if (c->options->given & OPTION_DRY_RUN)
-		return show_plans(c, OPERATION_RELEASE, NULL, targets, n);
+		return plans_show(c, OPERATION_RELEASE, NULL, targets, n);
 	return release_each(c, targets, n);
 }
 

@@ -237,10 +237,14 @@ int plan_changes(Client *c, Operation operation, const char *target, const char 
 
 int verb_plan(Client *c, char *const *arguments, size_t n_arguments)
 {
+	_cleanup_strv_ char **groups = NULL;
+	int r;
+
 	if (!(c->options->given & OPTION_RELEASE))
 		return plan_show(c, OPERATION_ASSIGN, arguments[0],
 				 n_arguments > 1 ? arguments[1] : NULL);
 	if (n_arguments > 1)
 		return client_usage(c, "plan --release takes one argument, a domain or a group");
-	return plan_show(c, OPERATION_RELEASE, arguments[0], NULL);
+	r = meant_groups(c, arguments[0], &groups);
+	return r < 0 ? r : plans_show(c, OPERATION_RELEASE, NULL, groups, strv_length(groups));
 }
