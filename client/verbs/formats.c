@@ -86,8 +86,8 @@ static int put(Client *c, const char *text)
 
 /*
  * That the daemon does not answer is a metric, too: the text that says so is written, and the exit
- * code is that of the failure. It is not started: who stopped it wants it stopped, also a minute
- * later.
+ * code is that of the failure. Who may not ask does not know. It is not started: who stopped it
+ * wants it stopped, also a minute later.
  */
 int verb_metrics(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
 {
@@ -108,6 +108,8 @@ int verb_metrics(Client *c, _unused_ char *const *arguments, _unused_ size_t n_a
 		return r < 0 ? r : json_print(c, TAKE_PTR(document));
 	if (r >= 0)
 		r = world_load(c, &world);
+	if (r < 0 && c->failure && c->failure->code == GPUPASS_EXIT_NOT_PERMITTED)
+		return r;
 	text = metrics_render(format, r < 0 ? NULL : &world, document);
 	written = put(c, text);
 	if (written < 0 && r >= 0)
