@@ -31,7 +31,7 @@ static void set_checksum(Header *h)
 
 static int write_bytes(FILE *f, const void *data, size_t size)
 {
-	return size == 0 || fwrite(data, 1, size, f) == size ? 0 : -EIO;
+	return size == 0 || fwrite(data, 1, size, f) == size ? 0 : -errno;
 }
 
 int archive_add(FILE *f, const char *name, const char *data, size_t size)
@@ -62,9 +62,6 @@ int archive_add(FILE *f, const char *name, const char *data, size_t size)
 int archive_end(FILE *f)
 {
 	static const char zeros[2 * BLOCK];
-	int r = write_bytes(f, zeros, sizeof(zeros));
 
-	if (r < 0)
-		return r;
-	return fflush(f) == 0 ? 0 : -EIO;
+	return write_bytes(f, zeros, sizeof(zeros));
 }

@@ -11,6 +11,6 @@
 /* The longest name that has room in a header. */
 #define ARCHIVE_NAME_MAX 99
 
-/* -EINVAL for a name that is too long, -EFBIG from 8 GiB on, -EIO. */
+/* -EINVAL for a name that is too long, -EFBIG from 8 GiB on, what fwrite(3) says. */
 int archive_add(FILE *f, const char *name, const char *data, size_t size);
 int archive_end(FILE *f);

@@ -10,13 +10,14 @@
 
 #define DEPTH_MAX 64
 #define HEX_ID_MIN 32
+/* A name this long may have been cut: its unit's has 64 characters, with "qemu-", a number, and "-". */
+#define UNIT_CUT_MIN 40
 /* login.defs(5): UID_MIN and UID_MAX, as distributions set them. */
 #define UID_FIRST 1000
 #define UID_LAST 60000
 
 typedef struct Secret {
 	char *word;
-	char *escaped; /* as systemd writes it in the name of a unit; NULL: the same */
 	char *stand_in;
 	SecretKind kind;
 	bool ordinary; /* also a word of the texts: it has its stand-in where a member is a name */
@@ -39,27 +40,6 @@ StandIns *stand_ins_new(void)
 }
 
 #include "secrets.inc"
-
-/*
- * systemd-escape(1); NULL: it stays the same. libvirt names a guest's unit
- * machine-qemu\x2d1\x2dNAME.scope.
- */
-static char *escape(const char *word)
-{
-	_cleanup_free_ char *text = xcalloc(4, strlen(word) + 1);
-	char *at = text;
-	bool same = true;
-
-	for (const char *c = word; *c; c++) {
-		if (isalnum((unsigned char)*c) || strchr(":_.", *c)) {
-			*at++ = *c;
-			continue;
-		}
-		at += sprintf(at, "\\x%02x", (unsigned char)*c);
-		same = false;
-	}
-	return same ? NULL : TAKE_PTR(text);
-}
 
 /*
  * Words of the texts themselves: of another one, such a name could not be told there. What the
@@ -127,8 +107,7 @@ void stand_ins_add(StandIns *s, SecretKind kind, const char *word)
 		return;
 	if (SOME(s->items, s->n_items, strcasecmp(it->word, word) == 0))
 		return;
-	*GROW(s->items, s->n_items) =
-		(Secret){ .kind = kind, .word = xstrdup(word), .escaped = escape(word) };
+	*GROW(s->items, s->n_items) = (Secret){ .kind = kind, .word = xstrdup(word) };
 }
 
 /* What reads the text again wants a UUID, an address or digits there. */
@@ -185,32 +164,21 @@ static bool in_word(char c)
 	return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
 }
 
-/* Also behind "\x2d": see escape(). */
-static bool begins_here(const char *text, const char *at)
-{
-	if (at == text || !in_word(at[-1]))
-		return true;
-	return at - text >= 4 && at[-4] == '\\' && at[-3] == 'x' &&
-	       isxdigit((unsigned char)at[-2]) && isxdigit((unsigned char)at[-1]);
-}
-
 static size_t match(const char *word, const char *at)
 {
-	size_t n = word ? strlen(word) : 0;
+	size_t n = strlen(word);
 
-	return n > 0 && strncasecmp(word, at, n) == 0 && !in_word(at[n]) ? n : 0;
+	return strncasecmp(word, at, n) == 0 && !in_word(at[n]) ? n : 0;
 }
 
 static const Secret *find_at(const StandIns *s, const char *text, const char *at, size_t *ret)
 {
-	if (!begins_here(text, at))
+	if (at != text && in_word(at[-1]))
 		return NULL;
 	for (size_t i = 0; i < s->n_items; i++) {
 		if (s->items[i].ordinary)
 			continue;
 		*ret = match(s->items[i].word, at);
-		if (*ret == 0)
-			*ret = match(s->items[i].escaped, at);
 		if (*ret > 0)
 			return &s->items[i];
 	}
@@ -241,6 +209,62 @@ static size_t skip_address(const char *text, const char *at)
 	return 0;
 }
 
+#define UNIT_DASH "\\x2d"
+#define UNIT_BEGIN "machine-qemu" UNIT_DASH
+#define UNIT_END ".scope"
+
+/* The length of the name in the name of a guest's unit, "machine-qemu\x2d1\x2dNAME.scope". */
+static size_t find_unit(const char *at, const char **ret)
+{
+	const char *end = str_starts_with(at, UNIT_BEGIN) ? strstr(at, UNIT_END) : NULL;
+
+	if (!end || strcspn(at, " \n/\"'") < (size_t)(end - at))
+		return 0;
+	at += strlen(UNIT_BEGIN);
+	at += strspn(at, "0123456789");
+	at += str_starts_with(at, UNIT_DASH) ? strlen(UNIT_DASH) : 0;
+	*ret = at;
+	return at < end ? (size_t)(end - at) : 0;
+}
+
+/*
+ * What libvirt leaves of a name there: letters, digits, and '-' and '.' one at a time, without those
+ * at the end, to 64 characters of the whole (virDomainMachineNameAppendValid()). systemd escapes '-'.
+ */
+static char *reduce_name(const char *name, size_t n)
+{
+	char *text = xcalloc(n + 1, 1), *at = text;
+
+	for (size_t i = 0; i < n; i++) {
+		bool escaped = str_starts_with(name + i, UNIT_DASH);
+		char c = escaped ? '-' : name[i];
+
+		i += escaped ? strlen(UNIT_DASH) - 1 : 0;
+		if (isalnum((unsigned char)c) ||
+		    (strchr("-.", c) && at > text && isalnum((unsigned char)at[-1])))
+			*at++ = c;
+	}
+	if (at > text && !isalnum((unsigned char)at[-1]))
+		at[-1] = '\0';
+	return text;
+}
+
+/* One that is not known gets none of its own. */
+static const char *name_for_unit(const StandIns *s, const char *unit, size_t n)
+{
+	_cleanup_free_ char *wanted = reduce_name(unit, n);
+	size_t k = strlen(wanted);
+
+	EACH (const Secret, secret, s->items, s->n_items) {
+		_cleanup_free_ char *name = reduce_name(secret->word, strlen(secret->word));
+
+		if (secret->kind == SECRET_DOMAIN && strncasecmp(name, wanted, k) == 0 &&
+		    (name[k] == '\0' || k >= UNIT_CUT_MIN))
+			return secret->stand_in;
+	}
+	return secret_kind_to_string(SECRET_DOMAIN);
+}
+
 /* What stands in for this name, borrowed; NULL: it is no word to replace. */
 static const char *name_for(const StandIns *s, const char *name)
 {
@@ -252,19 +276,24 @@ static const char *name_for(const StandIns *s, const char *name)
 char *stand_ins_replace(const StandIns *s, const char *text)
 {
 	char *out = NULL;
+	const char *unit = NULL;
 	size_t size = 0, n = 0;
 	FILE *f = xmemstream(&out, &size);
 
 	for (const char *at = text; *at; at += n) {
-		size_t address = skip_address(text, at);
-		const Secret *secret = address > 0 ? NULL : find_at(s, text, at, &n);
+		size_t address = skip_address(text, at), of_unit = find_unit(at, &unit);
+		const Secret *secret = find_at(s, text, at, &n);
 
-		if (secret) {
+		if (of_unit > 0) {
+			fwrite(at, 1, (size_t)(unit - at), f);
+			fputs(name_for_unit(s, unit, of_unit), f);
+			n = (size_t)(unit - at) + of_unit;
+		} else if (secret && n > address) { /* IPv6 may begin as a pair of ids does */
 			fputs(secret->stand_in, f);
-			continue;
+		} else {
+			n = address > 0 ? address : 1;
+			fwrite(at, 1, n, f);
 		}
-		n = address > 0 ? address : 1;
-		fwrite(at, 1, n, f);
 	}
 	xmemstream_end(&f);
 	return out;

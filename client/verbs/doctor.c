@@ -276,17 +276,18 @@ static char *read_small(const char *path)
 	return file_read_at(AT_FDCWD, path, SMALL_FILE_MAX, &text, NULL) < 0 ? xstrdup("") : text;
 }
 
-/* A value of os-release(5), with the quotes off. `key` ends with "=". */
+/* A value of os-release(5), with its quotes off. `key` ends with "=". */
 static char *os_release(const char *key)
 {
 	_cleanup_free_ char *text = read_small("/etc/os-release"), *name = NULL;
-	const char *at;
+	const char *at, *end = "\n";
 
 	for (at = text; *at && !str_starts_with(at, key); at += *at == '\n')
 		at += strcspn(at, "\n");
 	at += *at ? strlen(key) : 0;
-	at += *at == '"';
-	name = xstrndup(at, strcspn(at, "\"\n"));
+	if (*at == '"' || *at == '\'')
+		end = *at++ == '"' ? "\"\n" : "'\n";
+	name = xstrndup(at, strcspn(at, end));
 	return text_printable(name);
 }
 
@@ -421,7 +422,7 @@ static int add_excerpt(FILE *f, const Bundle *b, const Excerpt *excerpt)
 	return archive_add(f, excerpt->name, clean, strlen(clean));
 }
 
-/* Sorted by name: README, *.json up to the facts, the journal, the rest. */
+/* Sorted by name: README, *.json up to the facts, the journal, the rest. A close may fail, too: NFS. */
 static int write_archive(FILE *f, const Bundle *b)
 {
 	int r = add_readme(f, b);
@@ -432,7 +433,9 @@ static int write_archive(FILE *f, const Bundle *b)
 		if (r >= 0)
 			r = add_document(f, b, (BundleFile)i);
 	}
-	return r < 0 ? r : archive_end(f);
+	if (r >= 0)
+		r = archive_end(f);
+	return fclose(f) != 0 && r >= 0 ? -errno : r;
 }
 
 /* ---- the file ---- */
@@ -478,9 +481,10 @@ static int open_file(Client *c, const char *path, FILE **ret)
 static int fail_write(Client *c, const char *path, int error)
 {
 	return client_error(c, GPUPASS_ERROR_FILE_FAILED,
-			    "%s cannot be written: %s\nState:  what was written of it was removed\n"
+			    "%s cannot be written: %s\nState:  what was written of it %s\n"
 			    "Remedy: make room there, or name another file",
-			    path, strerror(-error));
+			    path, strerror(-error),
+			    strcmp(path, "-") == 0 ? "is not whole" : "was removed");
 }
 
 static void tell(Client *c, const char *path, const Bundle *b)
@@ -518,7 +522,7 @@ static int write_bundle(Client *c, const char *path, size_t n_arguments)
 	if (r >= 0)
 		r = find_secrets(&b, &machine);
 	if (r >= 0) {
-		r = write_archive(f, &b);
+		r = write_archive(TAKE_PTR(f), &b);
 		r = r < 0 ? fail_write(c, path, r) : 0;
 	}
 	if (r < 0) {

@@ -37,6 +37,28 @@ TEST(a_word_has_one_stand_in_everywhere)
 		"machine-qemu\\x2d1\\x2ddomain-0003.scope machine-qemu\\x2d3\\x2ddomain-0001.scope");
 }
 
+/* libvirt drops characters of it, and its end; the address of a NIC begins as a pair of ids does. */
+TEST(a_name_is_known_in_the_forms_that_others_give_it)
+{
+	_cleanup_(stand_ins_freep) StandIns *s = stand_ins_new();
+
+	stand_ins_add(s, SECRET_DOMAIN, "acme_prod (old)");
+	stand_ins_add(s, SECRET_DOMAIN,
+		      "the-database-of-the-largest-of-our-customers-in-the-north-of-1");
+	stand_ins_add(s, SECRET_HOST, "fd12:3456:789a::5/64");
+	stand_ins_add(s, SECRET_DOMAIN, "10de:2204");
+	stand_ins_settle(s);
+	replaced(s, "\"/machine.slice/machine-qemu\\x2d12\\x2dacmeprodold.scope/x.scope\"",
+		 "\"/machine.slice/machine-qemu\\x2d12\\x2ddomain-0002.scope/x.scope\"");
+	replaced(s,
+		 "machine-qemu\\x2d1\\x2dthe\\x2ddatabase\\x2dof\\x2dthe\\x2dlargest\\x2dof\\x2dour"
+		 "\\x2dcustomers\\x2din\\x2dthe.scope",
+		 "machine-qemu\\x2d1\\x2ddomain-0003.scope");
+	replaced(s, "machine-qemu\\x2d1\\x2dgone.scope", "machine-qemu\\x2d1\\x2ddomain.scope");
+	replaced(s, "eth5 has the address fd12:3456:789a::5/64, of 10de:2204",
+		 "eth5 has the address host-0001, of 10de:2204");
+}
+
 TEST(a_name_that_is_a_word_of_the_report_stays)
 {
 	_cleanup_(stand_ins_freep) StandIns *s = stand_ins_new();
