@@ -72,9 +72,20 @@ function isVerdict(job) {
 	return job.State === "done" && job.Operation === "verify" && Boolean(job.Result);
 }
 
+const WELL = ["pass", "proved", "not-used"];
+
+/* As is_well() of the command has it: not there, not asked for, or as it has to be. */
+function isWell(part) {
+	return !part || WELL.includes(part.verdict) || part.cause === "not-asked";
+}
+
 /* Whether it ended as one wished it would: otherwise it is told also to who has closed its dialog. */
 export function wentWell(job) {
-	return job.State === "done" && (!isVerdict(job) || verdictOf(job)?.verdict === "verified");
+	const result = isVerdict(job) && verdictOf(job);
+
+	if (!isVerdict(job))
+		return job.State === "done";
+	return result?.verdict === "verified" && isWell(result.workload) && isWell(result.peer_access);
 }
 
 function stepRow([name, state, detail, usec]) {
