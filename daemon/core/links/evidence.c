@@ -216,7 +216,8 @@ char *sighting_guest_over(const Sighting *s, const Assignments *assignments)
  * ---- links ----
  *
  * Two boards are linked when both say so, with the same count. If both were looked at and they
- * disagree, that is evidence, too: it makes a doubt.
+ * disagree, that is evidence, too: it makes a doubt. A board whose NVLink was off at the look has
+ * nothing to disagree with.
  */
 
 typedef struct Maker {
@@ -224,6 +225,7 @@ typedef struct Maker {
 	const Evidence *evidence;
 	const GpuSet *set;
 	bool *stale; /* by index of sighting */
+	char ***notes;
 } Maker;
 
 static Provenance provenance_of(const Maker *m, const Sighting *s)
@@ -288,18 +290,56 @@ static bool could_be_linked(const Maker *m, const Sighting *a, const Sighting *b
 	return gpu_same_model(x, y);
 }
 
+static void note_unused(const Maker *m, const Sighting *s, const char *why)
+{
+	_cleanup_free_ char *when = utc_text(s->seen_usec);
+	_cleanup_free_ char *note =
+		strf("links seen at %s are not used: %s; look again: gpupass probe", when, why);
+
+	if (!strv_contains(*m->notes, note))
+		strv_append(m->notes, note);
+}
+
+/*
+ * Why the board could not have shown a link at that look, bridge or not; NULL: it could have. With
+ * NVreg_NvLinkDisable=1 NVML has not even links that are down.
+ */
+static char *nvlink_off(const Maker *m, const Sighting *s)
+{
+	const Board *board = gpu_at(m->set, &s->bdf)->board;
+
+	if (s->n_peers > 0 || s->other > 0)
+		return NULL;
+	if (s->mig == MIG_ON)
+		return strf("%s was in MIG mode, in which NVLink is off (nvidia-smi -i %s -mig 0)",
+			    BDF_TEXT(&s->bdf), BDF_TEXT(&s->bdf));
+	if (s->inactive == 0 && board && board->kind == NVLINK_BRIDGE)
+		return strf("the driver offered no NVLink of %s (NVreg_NvLinkDisable=1 turns it "
+			    "off)",
+			    BDF_TEXT(&s->bdf));
+	return NULL;
+}
+
 static void add_pair(Maker *m, const Sighting *a, const Sighting *b)
 {
 	unsigned ab = sighting_links_to(a, &b->bdf), ba = sighting_links_to(b, &a->bdf);
 	bool ordered = bdf_compare(&a->bdf, &b->bdf) < 0;
+	_cleanup_free_ char *a_off = nvlink_off(m, a), *b_off = nvlink_off(m, b);
 	Link link = {
 		.a = ordered ? a->bdf : b->bdf,
 		.b = ordered ? b->bdf : a->bdf,
 		.count = ab == ba ? ab : 0,
 		.one_sided = ab != ba,
+		.half = a_off || b_off,
 	};
 
 	if (ab == 0 && ba == 0 && !could_be_linked(m, a, b))
+		return;
+	if (a_off)
+		note_unused(m, a, a_off);
+	if (b_off)
+		note_unused(m, b, b_off);
+	if (ab == 0 && ba == 0 && link.half)
 		return;
 	/* Names the board that sees more links first. */
 	if (link.count == 0)
@@ -347,17 +387,7 @@ static void add_links_of(Maker *m, size_t i)
 			add_one_sided(m, s, &s->peers[k]);
 }
 
-static void note_stale(const Sighting *s, const char *why, char ***notes)
-{
-	_cleanup_free_ char *when = utc_text(s->seen_usec);
-	_cleanup_free_ char *note =
-		strf("links seen at %s are not used: %s; look again: gpupass probe", when, why);
-
-	if (!strv_contains(*notes, note))
-		strv_append(notes, note);
-}
-
-static void find_stale(Maker *m, char ***notes)
+static void find_stale(Maker *m)
 {
 	for (size_t i = 0; i < m->evidence->n_items; i++) {
 		const Sighting *s = &m->evidence->items[i];
@@ -365,7 +395,7 @@ static void find_stale(Maker *m, char ***notes)
 			sighting_is_look(s) ? sighting_stale(m->evidence, s, m->set) : NULL;
 
 		if (why)
-			note_stale(s, why, notes);
+			note_unused(m, s, why);
 		m->stale[i] = why != NULL;
 	}
 }
@@ -373,13 +403,13 @@ static void find_stale(Maker *m, char ***notes)
 void links_from_evidence(Links *into, const Evidence *evidence, const GpuSet *set, char ***notes)
 {
 	_cleanup_free_ bool *stale = NULL;
-	Maker m = { .into = into, .evidence = evidence, .set = set };
+	Maker m = { .into = into, .evidence = evidence, .set = set, .notes = notes };
 
 	if (!evidence)
 		return;
 	stale = xcalloc(evidence->n_items, sizeof(bool));
 	m.stale = stale;
-	find_stale(&m, notes);
+	find_stale(&m);
 	for (size_t i = 0; i < evidence->n_items; i++)
 		if (is_usable(&m, &evidence->items[i]))
 			add_links_of(&m, i);

@@ -98,8 +98,8 @@ int evidence_merge(const Evidence *older, const Evidence *newer, bool whole, Evi
 
 /*
  * Appends a link for each two boards that see each other with the same count. Appends a doubt for
- * each two that were both looked at and disagree. A stale sighting gives neither, only a line in
- * *notes. `evidence` may be NULL.
+ * each two that were both looked at and disagree. Only a line in *notes comes of a stale sighting,
+ * and of one that shows no link because the board's NVLink was off. `evidence` may be NULL.
  */
 void links_from_evidence(Links *into, const Evidence *evidence, const GpuSet *set, char ***notes);
 

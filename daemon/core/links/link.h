@@ -24,7 +24,7 @@ typedef struct Link {
 	 */
 	char *doubt;
 	bool one_sided; /* a doubt: one of the two sees links, or another number of them */
-	bool half;	/* one-sided because nobody looked at the other: agrees with who says so */
+	bool half; /* one-sided because nobody could see the other's: agrees with who says so */
 } Link;
 
 typedef struct Links {

@@ -5,7 +5,8 @@
  *             on; behind a board "uuid=…", "serial=…", "slot=…", "make=…" (subsystem)
  *   declared  "x=41,61 y=slot:3,a1": groups and their members
  *   seen      "41-61 nvml@100 x4, a1 guest@9 c1x2 domain=1 stored": what boards see of each other, or
- *             one of others, by which way, in which second; "uuid=…", "serial=…", "device=…" are then
+ *             one of others, by which way, in which second; "uuid=…", "serial=…", "device=…" are then;
+ *             "mig": in MIG mode; "off": NVML has no links, not even such that are down
  *   domains   "vm1 41 61.0 running; vm2 61.1 mark=x managed": what they have; "unread" is not known
  *   records   "x vm1 41 61 since=10; y vm2 61.1": of groups for domains
  *   groups    "x degraded:vm1 declared NV2 41,61; unknown0 …": name, state and domain, provenance, links,
@@ -112,6 +113,10 @@ static inline _unused_ void see_word(Sighting *s, const char *boards, const char
 		s->device = hex_of(value);
 	else if (str_equal(word, "stored"))
 		s->fresh = false;
+	else if (str_equal(word, "mig"))
+		s->mig = MIG_ON;
+	else if (str_equal(word, "off"))
+		s->inactive = 0;
 	else if (*word != 'x')
 		see_peer(s, word, word + 2);
 	else
@@ -140,6 +145,7 @@ static inline _unused_ void see(Evidence *into, const char *text, const GpuSet *
 
 		s.device = gpu ? gpu->lead->device : hex_of(A6000);
 		assert_int_equal(sighting_way_from_string(words[1], &s.way), 0);
+		s.inactive = s.way == WAY_NVML ? 4 : 0;
 		s.source = xstrdup(s.way == WAY_NVML	? "NVML 550"
 				   : s.way == WAY_GUEST ? "guest vm1"
 							: "registers");

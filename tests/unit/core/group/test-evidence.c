@@ -58,6 +58,31 @@ static const Scenario seen[] = {
 	ROW("declared, and nothing is there", "41 61", "x=41,61", "41-61 nvml@1",
 	    .groups = "x degraded declared NV4? 41,61",
 	    .tells = { "no active link was seen between 0000:41:00.0 and 0000:61:00.0" }),
+	/* fault L17 */
+	ROW("in MIG mode, where NVLink is off", "=20b5 41 61", .seen = "41-61 nvml@1 mig stored",
+	    .groups = "pair0 inferred inferred NV12? 41,61",
+	    .note = "links seen at 1970-01-01 00:00:01 UTC are not used: 0000:61:00.0 was in MIG "
+		    "mode, in which NVLink is off (nvidia-smi -i 0000:61:00.0 -mig 0); look again: "
+		    "gpupass probe"),
+	/* fault L17 */
+	ROW("in MIG mode, and declared", "=20b5 41 61", "x=41,61", "41-61 nvml@1 mig",
+	    .groups = "x free declared NV12? 41,61", .note = "0000:41:00.0 was in MIG mode"),
+	ROW("one in MIG mode, and declared", "=20b5 41 61", "x=41,61", "41 nvml@1, 61 nvml@1 mig",
+	    .groups = "x free declared NV12? 41,61", .note = "0000:61:00.0 was in MIG mode"),
+	ROW("one in MIG mode, whose links the other still sees", "=20b5 41 61", "x=41,61",
+	    "41 nvml@1 61x12, 61 nvml@1 mig", .groups = "x free declared NV12? 41,61",
+	    .note = "0000:61:00.0 was in MIG mode"),
+	ROW("in MIG mode, and links are there all the same", "=20b5 41 61",
+	    .seen = "41-61 nvml@1 x12 mig", .groups = "pair0 free probed NV12 41,61"),
+	/* fault L17 */
+	ROW("the driver offers no NVLink, and it is declared", "41 61", "x=41,61",
+	    "41-61 nvml@1 off", .groups = "x free declared NV4? 41,61",
+	    .note = "the driver offered no NVLink of 0000:41:00.0 (NVreg_NvLinkDisable=1"),
+	ROW("boards that the catalogue does not know, and no NVLink", "=fffe 41 61", "x=41,61",
+	    "41-61 nvml@1 off", .groups = "x degraded declared ? 41,61",
+	    .tells = { "no active link was seen between 0000:41:00.0 and 0000:61:00.0" }),
+	ROW("one GPU alone in MIG mode", "=20b5 41", .seen = "41 nvml@1 mig",
+	    .groups = "unknown0 unknown none ? 41"),
 	ROW("declared and seen", "41 61", "x=41,61", "41-61 nvml@1 x4",
 	    .groups = "x free declared NV4 41,61"),
 	/* fault L1 */
