@@ -448,9 +448,15 @@ static unsigned links_to(const VerifiedGpu *gpu, SmiCell path)
 	return path.links < gpu->active ? path.links : gpu->active;
 }
 
-/* Every pair was reported, and it is certain which GPU is which. */
+/*
+ * Every pair was reported, it is certain which GPU is which, and nothing in the guest turns NVLink
+ * off, bridge or not.
+ */
 static bool tells_of_links(const VerifyReport *report)
 {
+	if (report->cause == VERIFY_MIG || report->cause == VERIFY_CONFIDENTIAL ||
+	    report->cause == VERIFY_NOT_OFFERED)
+		return false;
 	if (report->match != VERIFY_MATCH_UUID && report->match != VERIFY_MATCH_ADDRESS)
 		return false;
 	return !SOME(report->links, report->n_links,

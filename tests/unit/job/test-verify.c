@@ -350,6 +350,10 @@ ON_A_RIG(what_a_guest_shows_is_its_verdict_and_evidence)
 		/* What was known stays. */
 		{ NULL, VERDICT_UNKNOWN, "no-agent", "assigned 4; declared 0, guest 4",
 		  "unknown not-run" },
+		/* Nor does NVLink that the tenant turned off complain of the bridge. */
+		{ "mig", VERDICT_BROKEN, "mig", "assigned 4; declared 0, guest 4", NULL },
+		{ "confidential", VERDICT_BROKEN, "confidential-computing",
+		  "assigned 4; declared 0, guest 4", NULL },
 	};
 	FakeDomain *domain = assigned(rig, NULL);
 	Known known;

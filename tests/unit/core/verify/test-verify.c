@@ -133,7 +133,7 @@ TEST(the_verdict_follows_from_what_the_guest_prints)
 		  "exit status 18, \"Failed to initialize NVML: Driver/library version mismatch\"" },
 		{ "old-driver", 2, 4, "unknown, nvidia-smi-failed",
 		  "nvidia-smi topo -p2p n: exit status 2, \"Invalid argument" },
-		{ "mig", 2, 12, "broken, no-peer-access", "is NS" },
+		{ "mig", 2, 12, "broken, no-nvlink", "(SYS)" },
 		{ "confidential", 2, 12, "broken, no-nvlink", "(SYS)" },
 		{ "h200-nvl-four", 2, 18, "unknown, ambiguous-gpus",
 		  "which of the guest's GPUs are those of pair0" },
@@ -438,6 +438,31 @@ TEST(what_was_seen_can_be_handed_on_as_evidence)
 		assert_string_equal(seen->items[0].uuid, UUID(1));
 		assert_int_equal(seen->items[0].seen_usec, 7);
 		assert_true(seen->items[0].way == WAY_GUEST && seen->items[0].fresh);
+	}
+}
+
+TEST(nvlink_that_is_turned_off_in_the_guest_says_nothing_of_the_bridge)
+{
+	static const char *const guests[] = {
+		"mig", "confidential", "guests-in-the-field/04-driver595-nvlink-disabled-pair"
+	};
+
+	for (size_t i = 0; i < ELEMENTS(guests); i++) {
+		_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+		_cleanup_(evidence_unrefp) Evidence *seen = NULL;
+		Domain d;
+
+		domain_init(&d, 2, 2, 4, false, 1);
+		report = judge(&d, guests[i]);
+		assert_int_equal(report->match, VERIFY_MATCH_ADDRESS);
+		diagnose(&d, guests[i], report);
+		assert_int_equal(
+			verify_evidence(report, &d.input,
+					(Gpu *const[]){ gpu_of(&d, 0, NULL), gpu_of(&d, 1, NULL) },
+					7, &seen),
+			0);
+		if (seen)
+			fail_msg("%s: it is evidence", guests[i]);
 	}
 }
 
