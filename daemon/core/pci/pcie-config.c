@@ -16,6 +16,9 @@
 #define ACS_CAPABILITY 0x04U
 #define ACS_CONTROL 0x06U
 #define ACS_BYTES 0x08U
+#define VENDOR_INTEL 0x8086U
+#define WIDE_ACS_CONTROL 0x08U
+#define WIDE_ACS_BYTES 0x0cU
 #define EXTENDED_ATS 0x000fU
 #define ATS_CONTROL 0x06U
 #define ATS_ENABLE 0x8000U
@@ -64,15 +67,31 @@ static size_t find_extended(const uint8_t *bytes, size_t size, unsigned id, size
 	return 0;
 }
 
+/*
+ * Root ports of Intel's 100 and 200 series chipsets and of their mobile ones have ACS registers of
+ * 32 bits each, so that control is further behind (drivers/pci/quirks.c,
+ * pci_quirk_intel_spt_pch_acs_match(), with Intel's errata).
+ */
+static bool has_wide_acs(const uint8_t *bytes, const PcieConfig *config)
+{
+	unsigned device = get16(bytes, 2);
+
+	return get16(bytes, 0) == VENDOR_INTEL && config->type == PCIE_TYPE_ROOT_PORT &&
+	       ((device >= 0xa110 && device <= 0xa11f) || (device >= 0xa167 && device <= 0xa16a) ||
+		(device >= 0xa290 && device <= 0xa29f) || (device >= 0xa2e7 && device <= 0xa2ee) ||
+		(device >= 0x9d10 && device <= 0x9d1b));
+}
+
 static void parse_acs(const uint8_t *bytes, size_t size, PcieConfig *config)
 {
-	size_t at = find_extended(bytes, size, EXTENDED_ACS, ACS_BYTES);
+	bool wide = has_wide_acs(bytes, config);
+	size_t at = find_extended(bytes, size, EXTENDED_ACS, wide ? WIDE_ACS_BYTES : ACS_BYTES);
 
 	config->acs = at > 0;
 	if (at == 0)
 		return;
 	config->acs_capability = get16(bytes, at + ACS_CAPABILITY);
-	config->acs_control = get16(bytes, at + ACS_CONTROL);
+	config->acs_control = get16(bytes, at + (wide ? WIDE_ACS_CONTROL : ACS_CONTROL));
 }
 
 static void parse_ats(const uint8_t *bytes, size_t size, PcieConfig *config)

@@ -60,6 +60,37 @@ TEST(config_space_tells_link_and_acs)
 	assert_false(pcie_acs_is_off(&c));
 }
 
+/* 8086:a110 and others: capability 0x0f and control 0x0d, both of 32 bits. */
+TEST(acs_of_intels_chipsets_is_read_where_it_is)
+{
+	static const struct {
+		unsigned device, type, control;
+	} rows[] = {
+		{ 0xa10f, 4, 0x00 }, { 0xa110, 4, 0x0d }, { 0xa11f, 4, 0x0d }, { 0xa167, 4, 0x0d },
+		{ 0xa16b, 4, 0x00 }, { 0xa290, 4, 0x0d }, { 0xa2ee, 4, 0x0d }, { 0xa2ef, 4, 0x00 },
+		{ 0x9d10, 4, 0x0d }, { 0x9d1b, 4, 0x0d }, { 0x9d1c, 4, 0x00 }, { 0xa110, 0, 0x00 },
+	};
+	uint8_t bytes[PCIE_CONFIG_BYTES];
+	PcieConfig c;
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		make_config(bytes);
+		put16(bytes, 2, rows[i].device);
+		put16(bytes, CAP + 2, rows[i].type << 4 | 2);
+		put16(bytes, 0x144, 0x0f);
+		put16(bytes, 0x146, 0);
+		put16(bytes, 0x148, 0x0d);
+		pcie_config_parse(bytes, sizeof(bytes), &c);
+		assert_int_equal(c.acs_capability, 0x0f);
+		if (c.acs_control != rows[i].control)
+			fail_msg("%04x: control %02x", rows[i].device, c.acs_control);
+	}
+	put16(bytes, 2, 0xa110);
+	put16(bytes, CAP + 2, 4 << 4 | 2);
+	pcie_config_parse(bytes, 0x14b, &c);
+	assert_false(c.acs);
+}
+
 TEST(config_space_tells_whether_ats_is_there_and_on)
 {
 	uint8_t bytes[PCIE_CONFIG_BYTES];
