@@ -19,7 +19,7 @@ static const struct Taker {
 	uint32_t mask, class_code;
 	const char *modules[10];
 } takers[] = {
-	{ 0xff0000, 0x030000, { "nvidia", "nouveau" } },
+	{ 0xff0000, 0x030000, { "nvidia", "nouveau", "nova-core" } },
 	{ 0xffff00, 0x040300, { "snd-hda-intel" } },
 	{ 0xffffff, 0x0c0330, { "xhci-pci" } }, /* USB-C of Turing boards, and its controller */
 	{ 0xffff00, 0x0c8000, { "i2c-nvidia-gpu" } },

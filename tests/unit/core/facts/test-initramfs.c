@@ -40,6 +40,7 @@ TEST(modules_are_told_apart_by_name)
 		{ "./usr/lib/modules/6.1/nvidia-current.ko.zst", "nvidia-current" },
 		{ "/nvidia_tesla_470.ko.gz", "nvidia-tesla-470" },
 		{ "x/nouveau.ko.zst", "nouveau" },
+		{ "x/nova_core.ko.zst", "nova-core" },
 		{ "x/snd-hda-intel.ko", "snd-hda-intel" },
 		{ "x/snd_hda_intel.ko", "snd-hda-intel" },
 		{ "x/xhci-pci.ko", "xhci-pci" },
