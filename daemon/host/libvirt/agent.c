@@ -15,28 +15,6 @@ typedef struct Agent {
 	const char *name;
 } Agent;
 
-/*
- * Error codes of libvirt 9.0: qemuDomainAgentAvailable() and qemuAgentCommandFull(). An error of
- * the agent itself has no code of its own (VIR_ERR_INTERNAL_ERROR); nor has an error of a driver
- * without agents.
- */
-static GuestOutcome outcome_of(const virError *error)
-{
-	switch (error ? error->code : VIR_ERR_INTERNAL_ERROR) {
-	case VIR_ERR_OPERATION_INVALID:
-		return GUEST_NOT_RUNNING;
-	case VIR_ERR_ARGUMENT_UNSUPPORTED:
-	case VIR_ERR_CONFIG_UNSUPPORTED:
-	case VIR_ERR_NO_SUPPORT:
-		return GUEST_NO_CHANNEL;
-	case VIR_ERR_AGENT_UNRESPONSIVE:
-	case VIR_ERR_AGENT_UNSYNCED:
-		return GUEST_NO_AGENT;
-	default:
-		return GUEST_REFUSED;
-	}
-}
-
 static int agent_call(void *userdata, const char *message, unsigned timeout_sec, char **ret_reply,
 		      GuestRun *ret_why, Problem **ret_problem)
 {
@@ -50,7 +28,7 @@ static int agent_call(void *userdata, const char *message, unsigned timeout_sec,
 	if (virt_error_is_no_domain())
 		return virt_no_such_domain(agent->name, ret_problem);
 	error = virGetLastError();
-	ret_why->outcome = outcome_of(error);
+	ret_why->outcome = guest_agent_outcome(error ? error->code : VIR_ERR_INTERNAL_ERROR);
 	message_of_error = xstrndup(
 		error && error->message ? error->message : "libvirt gave no reason", DETAIL_MAX);
 	/* A lost connection says nothing about the guest. The check clears the error. */

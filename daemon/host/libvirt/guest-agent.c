@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/libvirt/guest-agent.h"
 
+#include <libvirt/virterror.h>
+
 #include "util/clock.h"
 
 /*
@@ -8,6 +10,11 @@
  * answers each of our messages at once: it starts programs and does not wait for them.
  */
 #define CALL_TIMEOUT_SEC 5U
+/*
+ * VIR_ERR_AGENT_COMMAND_TIMEOUT, which the headers of 9.0 lack: what was VIR_ERR_AGENT_UNRESPONSIVE
+ * when the agent synchronised, and then did not answer in time.
+ */
+#define AGENT_COMMAND_TIMEOUT 112
 #define POLL_MIN_USEC (20 * USEC_PER_MSEC)
 #define POLL_MAX_USEC USEC_PER_SEC
 
@@ -16,6 +23,29 @@ typedef struct Session {
 	uint64_t deadline;
 	Problem **ret_problem;
 } Session;
+
+/*
+ * Error codes of libvirt 9.0: qemuDomainAgentAvailable() and qemuAgentCommandFull(). An error of
+ * the agent itself has no code of its own (VIR_ERR_INTERNAL_ERROR); nor has an error of a driver
+ * without agents. Later versions have codes of their own for both.
+ */
+GuestOutcome guest_agent_outcome(int code)
+{
+	switch (code) {
+	case VIR_ERR_OPERATION_INVALID:
+		return GUEST_NOT_RUNNING;
+	case VIR_ERR_ARGUMENT_UNSUPPORTED:
+	case VIR_ERR_CONFIG_UNSUPPORTED:
+	case VIR_ERR_NO_SUPPORT:
+		return GUEST_NO_CHANNEL;
+	case VIR_ERR_AGENT_UNRESPONSIVE:
+	case VIR_ERR_AGENT_UNSYNCED:
+	case AGENT_COMMAND_TIMEOUT:
+		return GUEST_NO_AGENT;
+	default:
+		return GUEST_REFUSED;
+	}
+}
 
 /* Turns a parser's error into the outcome of the run. */
 static int garbled(GuestRun *run, int r)

@@ -24,6 +24,9 @@ typedef struct AgentTransport {
 	void *userdata;
 } AgentTransport;
 
+/* What a virErrorNumber of a message to the agent means. */
+GuestOutcome guest_agent_outcome(int code);
+
 /*
  * Runs the programs one after another until one is not GUEST_RAN; the rest stay GUEST_NOT_ASKED. A
  * program that ran and failed is GUEST_RAN. `runs` has n zeroed elements. 0 or PROBLEM.

@@ -93,6 +93,14 @@ TEST(an_agent_that_may_not_run_programs_is_told)
 	assert_int_equal(info(INFO_GOOD "x"), -EBADMSG);
 }
 
+/* The numbers are libvirt's, which never change; our headers may lack the last two. */
+TEST(an_agent_that_is_slow_for_a_newer_libvirt_refuses_nothing)
+{
+	assert_int_equal(guest_agent_outcome(86), GUEST_NO_AGENT);  /* AGENT_UNRESPONSIVE */
+	assert_int_equal(guest_agent_outcome(112), GUEST_NO_AGENT); /* AGENT_COMMAND_TIMEOUT */
+	assert_int_equal(guest_agent_outcome(113), GUEST_REFUSED);  /* AGENT_COMMAND_FAILED */
+}
+
 TEST(messages_have_no_shell_in_them)
 {
 	static const char *const argv[] = { "nvidia-smi", "topo", "\"; rm -rf /", NULL };
