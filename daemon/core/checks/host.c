@@ -104,6 +104,9 @@ static char *iommu_remedy(const HostFacts *host)
 					 "AMD-Vi -e IVRS tells why the kernel does not use it"
 				       : "enable AMD-Vi (IOMMU) in the firmware; the kernel needs "
 					 "no word for it on its command line");
+	if (host && host->cpu_vendor == CPU_VENDOR_ARM)
+		return xstrdup("enable the SMMU in the firmware: dmesg | grep -i -e SMMU -e IORT "
+			       "tells what the kernel finds of it");
 	if (wish.intel)
 		return strf("enable VT-d or AMD-Vi in the firmware: the kernel command line has %s "
 			    "already",

@@ -35,7 +35,8 @@ typedef struct HostNode {
 #define CPU_VENDORS(X)                                                                             \
 	X(CPU_VENDOR_UNKNOWN, "unknown")                                                           \
 	X(CPU_VENDOR_INTEL, "intel")                                                               \
-	X(CPU_VENDOR_AMD, "amd")
+	X(CPU_VENDOR_AMD, "amd")                                                                   \
+	X(CPU_VENDOR_ARM, "arm") /* whoever made it */
 
 NAMED_ENUM(CpuVendor, CPU_VENDORS);
 

@@ -43,13 +43,13 @@ static char *read_text(int dir_fd, const char *path, size_t max)
 	return file_read_at(dir_fd, path, max, &text, NULL) >= 0 ? text : xstrdup("");
 }
 
-/* "vendor_id\t: GenuineIntel" */
+/* "vendor_id\t: GenuineIntel"; "CPU implementer\t: 0x41" on arm64 */
 static CpuVendor vendor_in(const char *text)
 {
 	const char *at = strstr(text, "vendor_id");
 
 	if (!at)
-		return CPU_VENDOR_UNKNOWN;
+		return strstr(text, "CPU implementer") ? CPU_VENDOR_ARM : CPU_VENDOR_UNKNOWN;
 	at += strlen("vendor_id");
 	at += strspn(at, " \t:");
 	return str_starts_with(at, "GenuineIntel\n")   ? CPU_VENDOR_INTEL
@@ -100,14 +100,15 @@ static int is_unit(const char *name, void *userdata)
 
 /*
  * The firmware leaves the table out when the IOMMU is switched off in it. Its name can be seen by
- * everybody, its content only by root. A unit of the IOMMU proves the table, too.
+ * everybody, its content only by root. A unit of the IOMMU proves the table, too. ARM's, IORT, is
+ * there without an IOMMU as well.
  */
 static void read_iommu_table(int sysfs_fd, HostFacts *facts)
 {
 	const char *table =
 		facts->cpu_vendor == CPU_VENDOR_INTEL ? ACPI_TABLES "/DMAR" : ACPI_TABLES "/IVRS";
 
-	if (facts->cpu_vendor == CPU_VENDOR_UNKNOWN)
+	if (facts->cpu_vendor != CPU_VENDOR_INTEL && facts->cpu_vendor != CPU_VENDOR_AMD)
 		return;
 	if (faccessat(sysfs_fd, table, F_OK, 0) == 0 ||
 	    sysfs_each_name(sysfs_fd, "class/iommu", false, is_unit, &facts->cpu_vendor) > 0)

@@ -229,6 +229,8 @@ TEST(what_turns_the_iommu_on_depends_on_what_turned_it_off)
 		  "enable AMD-Vi (IOMMU)" },
 		{ "amd_iommu=on", CPU_VENDOR_AMD, IOMMU_TABLE_THERE, false,
 		  "the firmware describes an IOMMU: dmesg" },
+		{ "", CPU_VENDOR_ARM, IOMMU_TABLE_UNKNOWN, false,
+		  "enable the SMMU in the firmware: dmesg | grep -i -e SMMU -e IORT" },
 		/* The kernel takes one word after the other. */
 		{ "intel_iommu=off", CPU_VENDOR_UNKNOWN, IOMMU_TABLE_UNKNOWN, false,
 		  "take intel_iommu=off off the kernel command line, and reboot" },

@@ -19,7 +19,7 @@ static SysfsTree *nothing(void)
  */
 static json_t *look(SysfsTree *tree)
 {
-	static const char *const vendors[] = { "unknown", "intel", "amd" };
+	static const char *const vendors[] = { "unknown", "intel", "amd", "arm" };
 	static const char *const tables[] = { "unknown", "none", "there" };
 	_cleanup_(host_facts_freep) HostFacts *f =
 		fit_facts_read(tree->roots.sysfs_fd, tree->roots.proc_fd);
@@ -89,6 +89,10 @@ static const LookRow hosts[] = {
 	ROW("AMD's",
 	    { "proc/cpuinfo", "vendor_id\t: AuthenticAMD\nflags\t\t: hypervisors\n", IVRS, DMAR },
 	    "'-, 0, amd, 0.0, 0; there'"),
+	ROW("arm64, whose table says nothing of an SMMU",
+	    { "proc/cpuinfo", "processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\n",
+	      "sys/firmware/acpi/tables/IORT", "" },
+	    "'-, 0, arm, 0.0, 0; unknown'"),
 	ROW("a host that tells nothing", { NULL }, "'-, 0, unknown, 0.0, 0; unknown'"),
 	/* The second node has no directory. */
 	ROW("nonsense is not believed",
