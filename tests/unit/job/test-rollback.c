@@ -348,6 +348,18 @@ static void assigned_with_nics(Rig *rig)
 	rig_assigned(rig);
 }
 
+static void it_is_mounted(Rig *rig)
+{
+	rig->fake.nvme.mount = "/srv";
+}
+
+static void assigned_with_an_nvme(Rig *rig)
+{
+	rig_unready(rig);
+	rig_must(rig, &PREPARE);
+	rig_assigned(rig);
+}
+
 /* Its verify finds the drivers back, and the host is quick; then the job is cancelled. */
 static void cancel_its_release(Rig *rig, void (*uses)(Rig *rig), const char *reason)
 {
@@ -370,6 +382,8 @@ TEST(what_the_host_uses_again_is_not_unbound_and_its_quarantine_can_be_lifted)
 		  USES "0000:41:00.0: /dev/nvidia0 by python3 (pid 4242)" },
 		{ assigned_with_nics, its_port_gets_an_address,
 		  USES "0000:e2:00.0: eth5 has the address 10.0.0.5/24" },
+		{ assigned_with_an_nvme, it_is_mounted,
+		  USES NVME ": /dev/nvme0n1 is mounted at /srv" },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
