@@ -76,10 +76,9 @@ static int failed(Erasing *e, int r, Problem **problem, Problem **ret_problem)
 
 /* ---- waiting ---- */
 
-static int wait_a_moment(Erasing *e, char *detail, Problem **ret_problem)
+/* Takes the detail. */
+static void tell(StepContext *c, char *detail)
 {
-	StepContext *c = e->context;
-
 	if (!str_equal(c->detail, detail)) {
 		free(c->detail);
 		c->detail = TAKE_PTR(detail);
@@ -87,9 +86,14 @@ static int wait_a_moment(Erasing *e, char *detail, Problem **ret_problem)
 			c->tell(c);
 	}
 	free(detail);
+}
+
+static int wait_a_moment(Erasing *e, char *detail, Problem **ret_problem)
+{
+	tell(e->context, detail);
 	usleep((useconds_t)e->poll_usec);
 	e->poll_usec = e->poll_usec < POLL_MOST_USEC / 2 ? 2 * e->poll_usec : POLL_MOST_USEC;
-	return cancellation_check(c->place->cancel, ret_problem);
+	return cancellation_check(e->context->place->cancel, ret_problem);
 }
 
 /* One that an earlier job has begun, and that a daemon's restart did not end. */
@@ -418,10 +422,59 @@ static int each(StepContext *c, const Inspection *seen,
 	return r;
 }
 
+/* The first one that is to be erased, and of which the host does not have all yet; NULL: none. */
+static const Bdf *find_unseen(const StepContext *c, const Inspection *now)
+{
+	const PlanFunction *f = FIND(
+		c->plan->functions, c->plan->n_functions,
+		it->erase && !nvme_use_is_whole(nvme_use_find(now->nvmes, now->n_nvmes, &it->bdf),
+						nvme_state_find(now->nvme_states,
+								now->n_nvme_states, &it->bdf)));
+
+	return f ? &f->bdf : NULL;
+}
+
+static char *unseen_cause(const Bdf *bdf, const Inspection *now)
+{
+	const NvmeUse *use = nvme_use_find(now->nvmes, now->n_nvmes, bdf);
+
+	return use && !str_equal(use->state, "live")
+		       ? strf("its state is %s", use->state ? use->state : "not known")
+		       : xstrdup("the host does not show all of its namespaces");
+}
+
+/* Looks until the host's driver, which has just got them, has all that may be used of them. */
+static int look_when_whole(StepContext *c, Inspection **ret, Problem **ret_problem)
+{
+	uint64_t deadline = now_monotonic() + c->timeout_usec;
+	Erasing e = { .context = c, .poll_usec = POLL_FIRST_USEC };
+	int r;
+
+	for (;;) {
+		_cleanup_(inspection_freep) Inspection *now = NULL;
+
+		r = step_inspect(c, &now, ret_problem);
+		if (r != 0)
+			return r;
+		e.bdf = find_unseen(c, now);
+		if (!e.bdf) {
+			tell(c, plan_step_detail(c->plan, STEP_ERASE));
+			*ret = TAKE_PTR(now);
+			return 0;
+		}
+		if (now_monotonic() >= deadline)
+			return refuse(&e, "does not come up on the host's driver",
+				      unseen_cause(e.bdf, now), ret_problem);
+		r = wait_a_moment(&e, strf("%s: it comes up", BDF_TEXT(e.bdf)), ret_problem);
+		if (r != 0)
+			return r;
+	}
+}
+
 /* Whoever uses one, now that the host's driver has it: whatever it is, it is not erased. */
 static int refuse_users(StepContext *c, Inspection **ret, Problem **ret_problem)
 {
-	int r = step_inspect(c, ret, ret_problem);
+	int r = look_when_whole(c, ret, ret_problem);
 
 	return r == 0 ? check_users(c, *ret, ret_problem) : r;
 }

@@ -94,6 +94,13 @@ static void tell_domains(const Checks *c, const Nvme *nvme, Finding *f)
 		}
 }
 
+static void tell_unread(const Nvme *nvme, const char *what, Finding *f)
+{
+	finding_unknown(f, nvme->bdf, "%s: not known: %s", nvme->bdf, what);
+	finding_remedy(f, "see journalctl -t gpupass-inspector; then try again");
+	finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, NOT_KNOWN);
+}
+
 static void tell_use(const Checks *c, const Nvme *nvme, Finding *f)
 {
 	const NvmeUse *use = nvme->use;
@@ -121,11 +128,13 @@ static void tell_use(const Checks *c, const Nvme *nvme, Finding *f)
 		tell_hold(nvme, "declare an NVMe whose subsystem has one controller", text, f);
 	}
 	tell_domains(c, nvme, f);
-	for (char **what = use->unread; what && *what; what++) {
-		finding_unknown(f, nvme->bdf, "%s: not known: %s", nvme->bdf, *what);
-		finding_remedy(f, "see journalctl -t gpupass-inspector; then try again");
-		finding_bars(f, GPUPASS_ERROR_HOST_IN_USE, NOT_KNOWN);
-	}
+	/* What is erased is looked at again, once all of it is seen. */
+	if (nvme->companion->need != COMPANION_TO_ERASE &&
+	    nvme->companion->need != COMPANION_TO_COMPARE && nvme->state && !nvme->state->unread &&
+	    !nvme_use_is_whole(use, nvme->state))
+		tell_unread(nvme, "the host does not show all of its namespaces", f);
+	for (char **what = use->unread; what && *what; what++)
+		tell_unread(nvme, *what, f);
 }
 
 static void check_use(const Checks *c, Finding *f)

@@ -87,6 +87,21 @@ unsigned nvme_erase_permille(const NvmeState *now)
 	return now->sanitize == NVME_SANITIZE_RUNS ? now->sanitize_progress * 1000U / 65536U : 0;
 }
 
+bool nvme_use_is_whole(const NvmeUse *use, const NvmeState *state)
+{
+	size_t disks = 0;
+
+	if (!use || !str_equal(use->state, "live") || !state ||
+	    (state->unread && state->n_namespaces == 0))
+		return false;
+	for (char **node = use->nodes; node && *node; node++) {
+		_cleanup_free_ char *disk = nvme_disk_name(*node + strlen("/dev/"));
+
+		disks += disk != NULL;
+	}
+	return disks >= COUNT(state->namespaces, state->n_namespaces, it->attached);
+}
+
 void nvme_changes_since(const NvmeReceipt *receipt, const NvmeUse *use, const NvmeState *state,
 			char ***lines)
 {

@@ -109,18 +109,24 @@ static void format_all(int fd, const NvmeState *state, NvmeWay way, NvmeErase *e
 	erase->end = NVME_ERASE_DONE;
 }
 
-/* Chosen anew: whoever asked knew the controller as it was some time ago. */
-static bool may_begin(const NvmeState *state, NvmeWay way, NvmeErase *erase)
+/*
+ * Chosen anew: whoever asked knew the controller as it was some time ago. A namespace without a disk
+ * is claimed by nobody, and so perhaps used.
+ */
+static bool may_begin(const NvmeState *state, NvmeWay way, size_t n_claims, NvmeErase *erase)
 {
+	size_t attached = COUNT(state->namespaces, state->n_namespaces, it->attached);
 	_cleanup_strv_ char **reasons = NULL;
 
-	if (way != NVME_WAY_NONE && nvme_erase_choose(state, &reasons) == way && !state->unread &&
-	    !state->shared)
+	if (n_claims >= attached && way != NVME_WAY_NONE &&
+	    nvme_erase_choose(state, &reasons) == way && !state->unread && !state->shared)
 		return true;
 	for (char **what = state->unread; what && *what; what++)
 		strv_appendf(&reasons, "not known: %s", *what);
 	if (state->shared)
 		strv_append(&reasons, "others may reach its namespaces");
+	if (n_claims < attached)
+		strv_append(&reasons, "the host does not show all of its namespaces");
 	if (!reasons)
 		strv_append(&reasons, "it is no longer to be erased in this way");
 	erase->end = NVME_ERASE_FAILED;
@@ -145,7 +151,7 @@ int nvme_erase_begin(const Roots *roots, const NvmeOpens *opens, const Bdf *bdf,
 	if (nvme_erase_judge(&state, way) == NVME_ERASE_RUNS) {
 		erase.end = NVME_ERASE_RUNS;
 		erase.permille = nvme_erase_permille(&state);
-	} else if (may_begin(&state, way, &erase)) {
+	} else if (may_begin(&state, way, claims.n_fds, &erase)) {
 		if (nvme_way_is_sanitize(way))
 			sanitize(fd, way, &erase);
 		else

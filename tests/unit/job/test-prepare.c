@@ -2,6 +2,7 @@
 /* A group with an NVMe: no domain has it before that is erased; what is odd is kept apart. */
 #include "rig/test.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "core/group/observe.h"
@@ -622,6 +623,56 @@ TEST(whoever_uses_it_is_named_and_nothing_is_erased)
 	fake_hold(&rig->fake, NVME, "dd");
 	rig_fails(rig, &PREPARE, GPUPASS_ERROR_HOST_IN_USE, "by dd");
 	assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
+}
+
+/* The driver's probe goes on behind the move: there are no disks yet, and nobody who uses them. */
+/* promise M5 */
+TEST(who_uses_it_is_looked_for_when_the_host_has_its_disks)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig_must(rig, &KEEP);
+	rig->fake.nvme.labelled = true;
+	rig->fake.nvme.comes_up = 3;
+	rig_try(rig, &PREPARE);
+	rig_expect(rig, JOB_FAILED, GPUPASS_ERROR_HOST_IN_USE, "named in /etc/fstab: /data");
+	assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
+	assert_true(strv_contains(rig->last.progress, NVME ": it comes up"));
+	rig->fake.nvme.labelled = false;
+	rig->fake.nvme.comes_up = 3;
+	rig_must(rig, &PREPARE);
+	assert_int_equal(erases(rig), 1);
+}
+
+/* The host has written a file system on it, which is not seen before its disk is. */
+/* promise M6 */
+TEST(a_clean_one_is_compared_when_the_host_has_its_disks)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig_must(rig, &KEEP);
+	rig_must(rig, &PREPARE);
+	start_anew(rig);
+	rig->fake.nvme.labelled = true;
+	rig->fake.nvme.comes_up = 2;
+	rig_fails(rig, &UNASKED, GPUPASS_ERROR_HOST_IN_USE, "named in /etc/fstab: /data");
+	expect_state(rig, GROUP_UNREADY);
+}
+
+TEST(one_that_does_not_come_up_is_waited_for_no_longer_than_a_move)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+	rig->fake.nvme.comes_up = UINT_MAX;
+	rig->timeout_usec = 1;
+	rig_try(rig, &PREPARE);
+	rig_expect(rig, JOB_FAILED, GPUPASS_ERROR_RESET_FAILED, "its state is connecting");
+	rig->timeout_usec = 0;
+	rig->cancel_at = 2;
+	rig_try(rig, &PREPARE);
+	rig_expect(rig, JOB_CANCELLED, GPUPASS_ERROR_CANCELLED, "everything was put back");
+	assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
+	expect_state(rig, GROUP_UNREADY);
 }
 
 /* fault E2 */

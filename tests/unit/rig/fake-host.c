@@ -503,6 +503,12 @@ static void answer_nvme_use(FakeHost *fake, const FakeFault *fault, Ask *ask)
 		NvmeUse *use = &answer->uses[i];
 
 		*use = (NvmeUse){ .bdf = ask->functions[i], .controller = xstrdup("nvme0") };
+		use->state = xstrdup(fake->nvme.comes_up > 1 ? "connecting" : "live");
+		/* When it is live, its namespaces are yet to be found. */
+		if (fake->nvme.comes_up > 0) {
+			fake->nvme.comes_up--;
+			continue;
+		}
 		strv_append(&use->nodes, "/dev/nvme0n1");
 		if (fake->nvme.mount)
 			*GROW(use->holds, use->n_holds) =

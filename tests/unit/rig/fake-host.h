@@ -85,6 +85,7 @@ typedef struct FakeNvme {
 	bool labelled;	      /* as a disk of the host's fstab is */
 	bool sanitizes;	      /* else it is formatted */
 	unsigned looks, left; /* at which a sanitize is in progress; of one that was begun */
+	unsigned comes_up;    /* looks at its use before the host has its disk */
 	const char *fails;    /* why its erase does */
 	const char *serial, *firmware; /* NULL: "S1", "1.0" */
 	const char *number; /* its serial number in config space; NULL: it has none there */

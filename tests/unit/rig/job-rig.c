@@ -238,7 +238,8 @@ const Outcome *rig_go(Rig *rig)
 {
 	Outcome *last = &rig->last;
 	_cleanup_(executor_result_clear) ExecutorResult result =
-		execute(&rig->place, rig->last_job, rig->planned, TIMEOUT_USEC, on_executed, rig);
+		execute(&rig->place, rig->last_job, rig->planned,
+			rig->timeout_usec ? rig->timeout_usec : TIMEOUT_USEC, on_executed, rig);
 
 	last->changed = rig->planned->plan->changed;
 	last->state = result.state;

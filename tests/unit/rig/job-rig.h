@@ -41,13 +41,14 @@ struct Rig {
 	Rules *rules;
 	JobPlace place;
 	uint32_t last_job;
-	size_t cancel_at;  /* a user cancels while this step runs, from 1; 0: nobody does */
-	const char *row;   /* of a table: what a failure says of it; NULL: nothing */
-	Outcome last;	   /* of rig_try(), until the next one */
-	Prepared *planned; /* by rig_plan() */
-	char *prefix;	   /* of the same */
-	char *noted;	   /* by rig_note_world() */
-	FakeOp at_op;	   /* rig_at() */
+	uint64_t timeout_usec; /* of a move; 0: as long as any test takes */
+	size_t cancel_at;      /* a user cancels while this step runs, from 1; 0: nobody does */
+	const char *row;       /* of a table: what a failure says of it; NULL: nothing */
+	Outcome last;	       /* of rig_try(), until the next one */
+	Prepared *planned;     /* by rig_plan() */
+	char *prefix;	       /* of the same */
+	char *noted;	       /* by rig_note_world() */
+	FakeOp at_op;	       /* rig_at() */
 	unsigned at_nth;
 	void (*event)(Rig *rig);
 };

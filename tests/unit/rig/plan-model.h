@@ -253,7 +253,9 @@ static inline _unused_ void model_add_nvme(PlanModel *m)
 				  .device_minor = -1,
 				  .resource_read = true,
 				  .regions_read = true };
-	*use = (NvmeUse){ .bdf = bdf_of(NVME), .controller = xstrdup("nvme0") };
+	*use = (NvmeUse){ .bdf = bdf_of(NVME),
+			  .controller = xstrdup("nvme0"),
+			  .state = xstrdup("live") };
 	strv_append(&use->nodes, "/dev/nvme0n1");
 	*state = (NvmeState){
 		.bdf = bdf_of(NVME),

@@ -179,6 +179,8 @@ TEST(what_is_not_known_of_an_nvme_refuses)
 		  use(r)->bdf.bus++);
 	NOT_KNOWN("nvme-use", "not known: the mounts", "whether the host uses an NVMe",
 		  strv_append(&use(r)->unread, "the mounts of the host"));
+	NOT_KNOWN("nvme-use", "not known: the host does not show", "whether the host uses an NVMe",
+		  strv_free(TAKE_PTR(use(r)->nodes)));
 	NOT_KNOWN("nvme-state", "was not looked at", "cannot be given", nvme(r)->bdf.bus++);
 	NOT_KNOWN("nvme-state", "not known: it hangs", "cannot be given",
 		  strv_append(&nvme(r)->unread, "it hangs"));

@@ -117,6 +117,43 @@ TEST(a_format_in_progress_is_seen)
 	assert_int_equal(nvme_erase_judge(&now, NVME_WAY_FORMAT_USER), NVME_ERASE_RUNS);
 }
 
+#define NODES(...) ((char *[]){ __VA_ARGS__, NULL })
+
+/* promise M5 */
+TEST(one_whose_disks_are_not_all_there_is_not_whole)
+{
+	static char disk[] = "/dev/nvme0n1", part[] = "/dev/nvme0n1p1", second[] = "/dev/nvme0n2";
+	static char live[] = "live", connecting[] = "connecting", unread[] = "what it is: EAGAIN";
+	NvmeNamespace three[] = { one, { .id = 2, .attached = true }, { .id = 3 } };
+	NvmeState single = STATE(), several = SPACES(three, 3), empty = SPACES(NULL, 0);
+	NvmeState silent = SPACES(NULL, 0, .unread = NODES(unread));
+	NvmeState busy = STATE(.unread = NODES(unread));
+	const struct {
+		char *state, **nodes;
+		const NvmeState *says;
+		bool whole;
+	} rows[] = {
+		{ live, NODES(disk, part), &single, true },
+		{ live, NODES(disk, second), &several, true },
+		{ live, NODES(NULL), &empty, true },
+		/* A sanitize that runs leaves it few words, but its namespaces. */
+		{ live, NODES(disk), &busy, true },
+		{ live, NODES(NULL), &single, false },
+		{ live, NODES(disk, part), &several, false },
+		{ live, NODES(disk), &silent, false },
+		{ live, NODES(disk), NULL, false },
+		{ connecting, NODES(disk), &single, false },
+		{ NULL, NODES(NULL), &empty, false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		NvmeUse use = { .state = rows[i].state, .nodes = rows[i].nodes };
+
+		assert_int_equal(nvme_use_is_whole(&use, rows[i].says), rows[i].whole);
+	}
+	assert_false(nvme_use_is_whole(NULL, &single));
+}
+
 TEST(progress_is_of_a_sanitize_under_way)
 {
 	NvmeState now =

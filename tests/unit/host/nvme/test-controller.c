@@ -339,6 +339,8 @@ TEST(every_attached_namespace_is_formatted)
 	reset_model();
 	model.id.sanicap = 0;
 	model.active[1] = model.allocated[1] = htole32(2);
+	tree_write(tree, CONTROLLER "nvme0n2/uevent", "");
+	tree_write(tree, "sys/block/nvme0n2/dev", "259:1\n");
 	assert_int_equal(begin(tree, NVME_WAY_FORMAT_CRYPTO, &erase), 0);
 	assert_int_equal(strv_length(model.commands), 2);
 	assert_string_equal(model.commands[1], "format 2 400 600");
@@ -413,6 +415,9 @@ TEST(nothing_is_erased_that_anybody_may_use)
 	expect_untouched(tree, 0);
 	reset_model();
 	model.fails_of[1] = NVME_LOG_LID_SMART;
+	expect_untouched(tree, 0);
+	reset_model();
+	model.active[1] = model.allocated[1] = htole32(2);
 	expect_untouched(tree, 0);
 	reset_model();
 	tree_write(tree, CONTROLLER "nvme0n2/uevent", "");
