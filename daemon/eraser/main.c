@@ -13,7 +13,7 @@
 
 static const char usage[] =
 	"Usage: gpupass-eraser [OPTION]... nvme-state BDF\n"
-	"       gpupass-eraser [OPTION]... erase --way=WAY BDF\n"
+	"       gpupass-eraser [OPTION]... erase --way=WAY --serial=TEXT BDF\n"
 	"       gpupass-eraser --part=eraser\n"
 	"\n"
 	"Asks an NVMe controller what it says of itself, or erases all that is on it, for\n"
@@ -21,6 +21,7 @@ static const char usage[] =
 	"verb and what follows from its standard input, and works on this host only.\n"
 	"\n"
 	"      --way=WAY       sanitize-crypto, sanitize-block, format-crypto or format-user\n"
+	"      --serial=TEXT   its serial number: another one is not erased\n"
 	"      --sysfs=DIR     sysfs (default /sys)\n"
 	"      --root=DIR      where dev is (default /)\n"
 	"      --proc=DIR      is not needed\n"
@@ -42,7 +43,8 @@ static int answer(const WorkerCommand *command, void *ret)
 		r = dir_open_at(AT_FDCWD, command->root_dir, false, &root_fd);
 	roots = (Roots){ sysfs_fd, -1, root_fd, -1 };
 	if (r >= 0 && question_id(command->question) == ASK_ERASE) {
-		r = nvme_erase_begin(&roots, &nvme_opens, command->functions, command->way, &erase);
+		r = nvme_erase_begin(&roots, &nvme_opens, command->functions, command->way,
+				     command->serial, &erase);
 		if (r >= 0)
 			*GROW(answer->erases, answer->n_erases) = erase;
 	} else if (r >= 0) {

@@ -29,6 +29,7 @@ typedef struct Erasing {
 	const TenantMark *mark;	   /* as it was; NULL: none that can be used */
 	const TenantMark *tenants; /* the same, where what its domain left is on this NVMe */
 	const NvmeUse *use;	   /* NULL: nobody was asked */
+	const NvmeState *before;   /* what it said then */
 	NvmeReceipt receipt;	   /* of this erase, once it has begun */
 	uint64_t deadline;	   /* CLOCK_MONOTONIC */
 	uint64_t poll_usec;
@@ -132,6 +133,12 @@ static int wait_for_end(Erasing *e, NvmeEraseEnd *ret, Problem **ret_problem)
 		r = host_nvme_state(host_of(e), e->bdf, &now, &problem);
 		if (r != 0 && ++silent > SILENT_MAX)
 			return failed(e, r, &problem, ret_problem);
+		/* It was silent while somebody has put another one in. */
+		if (r == 0 && now.serial && !str_equal(now.serial, e->before->serial))
+			return keep_apart(e, NOT_ERASED,
+					  strf("its serial number is %s, and was %s", now.serial,
+					       str_or_empty(e->before->serial)),
+					  ret_problem);
 		if (r == 0) {
 			silent = 0;
 			*ret = nvme_erase_judge(&now, e->receipt.way);
@@ -157,9 +164,10 @@ static int begin_and_wait(Erasing *e, Problem **ret_problem)
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		uint64_t now = now_monotonic();
 
-		r = now < e->deadline ? host_nvme_erase(host_of(e), e->bdf, e->receipt.way,
-							e->deadline - now, &erase, &problem)
-				      : -ETIMEDOUT;
+		r = now < e->deadline
+			    ? host_nvme_erase(host_of(e), e->bdf, e->receipt.way, e->before->serial,
+					      e->deadline - now, &erase, &problem)
+			    : -ETIMEDOUT;
 		if (r != 0)
 			return failed(e, r, &problem, ret_problem);
 		if (erase.end == NVME_ERASE_FAILED)
@@ -372,6 +380,7 @@ static int erase_one(Erasing *e, Problem **ret_problem)
 		r = judge_before(e, &before, ret_problem);
 	if (r != 0)
 		return r;
+	e->before = &before;
 	e->receipt.begun_usec = now_realtime();
 	e->poll_usec = POLL_FIRST_USEC;
 	if (!e->tenants)

@@ -78,8 +78,9 @@ static int parse_question(char **arguments, size_t n, const Asked *asked, Worker
 	    (command->no_labels && question_id(q) != ASK_NVME))
 		return complain("--slot is for reset, --awake for config, --no-labels for nvme",
 				NULL);
-	if ((asked->way != NULL) != (question_id(q) == ASK_ERASE))
-		return complain("--way is for erase, and must be there", NULL);
+	if ((asked->way != NULL) != (question_id(q) == ASK_ERASE) ||
+	    (command->serial != NULL) != (question_id(q) == ASK_ERASE))
+		return complain("--way and --serial are for erase, and must be there", NULL);
 	command->question = q;
 	if (asked->way &&
 	    (nvme_way_from_string(asked->way, &command->way) < 0 || command->way == NVME_WAY_NONE))
@@ -118,6 +119,7 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 		{ "slot", .flag = &command.slot },
 		{ "set", .text = &asked.set },
 		{ "way", .text = &asked.way },
+		{ "serial", .text = &command.serial },
 	};
 	int first, status;
 

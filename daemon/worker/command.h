@@ -18,6 +18,7 @@ typedef struct WorkerCommand {
 	unsigned long long number, autoprobe; /* ASK_VFS */
 	PersistenceMode set;		      /* ASK_SET_PERSISTENCE */
 	NvmeWay way;			      /* ASK_ERASE */
+	const char *serial;		      /* likewise: of the one that is meant */
 	bool no_labels;			      /* ASK_NVME: not what is on them */
 	bool awake;			      /* ASK_CONFIG: only of devices in D0 */
 	bool slot;			      /* ASK_RESET: all functions of its slot */

@@ -397,14 +397,16 @@ int host_nvme_state(Host *host, const Bdf *function, NvmeState *ret, Problem **r
 	return r;
 }
 
-int host_nvme_erase(Host *host, const Bdf *function, NvmeWay way, uint64_t timeout_usec,
-		    NvmeErase *ret, Problem **ret_problem)
+int host_nvme_erase(Host *host, const Bdf *function, NvmeWay way, const char *serial,
+		    uint64_t timeout_usec, NvmeErase *ret, Problem **ret_problem)
 {
 	_cleanup_free_ char *option = strf("--way=%s", nvme_way_to_string(way));
+	_cleanup_free_ char *meant = strf("--serial=%s", str_or_empty(serial));
 	NvmeAnswer answer = { 0 };
 	Ask one = {
 		.id = ASK_ERASE,
 		.before = option,
+		.after = { meant },
 		.functions = function,
 		.n = 1,
 		.answer = &answer,

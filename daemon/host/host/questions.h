@@ -102,10 +102,10 @@ int host_nvme_state(Host *host, const Bdf *function, NvmeState *ret, Problem **r
 /*
  * Begins to erase one: of a format, it returns at its end (nvme_erase_limit_sec()). What follows a
  * sanitize, host_nvme_state() tells, after a restart, too: nvme_erase_judge(). -EBUSY: somebody has
- * it for himself.
+ * it for himself. One with another serial number fails.
  */
-int host_nvme_erase(Host *host, const Bdf *function, NvmeWay way, uint64_t timeout_usec,
-		    NvmeErase *ret, Problem **ret_problem);
+int host_nvme_erase(Host *host, const Bdf *function, NvmeWay way, const char *serial,
+		    uint64_t timeout_usec, NvmeErase *ret, Problem **ret_problem);
 
 /* The host's setup, with what is in the boot image. */
 int host_examine(Host *host, Examination **ret, Problem **ret_problem);

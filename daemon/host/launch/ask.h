@@ -25,7 +25,7 @@
 typedef struct Ask {
 	QuestionId id;
 	const char *before;   /* an option before the functions; NULL: the question's own */
-	const char *after[2]; /* operands behind them */
+	const char *after[2]; /* operands, or an option, behind them */
 	const Bdf *functions; /* borrowed */
 	size_t n;
 	void *answer; /* borrowed; of the question's size, all zeros until there is an answer */

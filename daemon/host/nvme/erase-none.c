@@ -4,7 +4,7 @@
 #include "host/nvme/erase.h"
 
 int nvme_erase_begin(const Roots *roots, const NvmeOpens *opens, const Bdf *bdf, NvmeWay way,
-		     NvmeErase *ret)
+		     const char *serial, NvmeErase *ret)
 {
 	return -EOPNOTSUPP;
 }

@@ -109,6 +109,17 @@ static void format_all(int fd, const NvmeState *state, NvmeWay way, NvmeErase *e
 	erase->end = NVME_ERASE_DONE;
 }
 
+/* What is at the address now may be another one, which somebody has put in. */
+static bool is_meant(const NvmeState *state, const char *serial, NvmeErase *erase)
+{
+	if (str_equal(str_or_empty(state->serial), serial))
+		return true;
+	erase->end = NVME_ERASE_FAILED;
+	erase->why =
+		strf("its serial number is %s, and was %s", str_or_empty(state->serial), serial);
+	return false;
+}
+
 /*
  * Chosen anew: whoever asked knew the controller as it was some time ago. A namespace without a disk
  * is claimed by nobody, and so perhaps used.
@@ -135,7 +146,7 @@ static bool may_begin(const NvmeState *state, NvmeWay way, size_t n_claims, Nvme
 }
 
 int nvme_erase_begin(const Roots *roots, const NvmeOpens *opens, const Bdf *bdf, NvmeWay way,
-		     NvmeErase *ret)
+		     const char *serial, NvmeErase *ret)
 {
 	_cleanup_(nvme_state_clear) NvmeState state = { .bdf = *bdf };
 	_cleanup_(claims_clear) Claims claims = { 0 };
@@ -148,7 +159,9 @@ int nvme_erase_begin(const Roots *roots, const NvmeOpens *opens, const Bdf *bdf,
 	if (r < 0)
 		return r;
 	nvme_state_read_fd(fd, &state);
-	if (nvme_erase_judge(&state, way) == NVME_ERASE_RUNS) {
+	if (!is_meant(&state, serial, &erase)) {
+		/* It has failed. */
+	} else if (nvme_erase_judge(&state, way) == NVME_ERASE_RUNS) {
 		erase.end = NVME_ERASE_RUNS;
 		erase.permille = nvme_erase_permille(&state);
 	} else if (may_begin(&state, way, claims.n_fds, &erase)) {

@@ -291,6 +291,27 @@ TEST(another_nvme_in_its_place_is_not_erased_for_that)
 	assert_int_equal(erases(rig), 1);
 }
 
+/* S2 is in its slot by now, and was never sanitized. */
+static void swap_when_begun(FakeHost *fake, FakeOp op, _unused_ unsigned nth)
+{
+	if (op != FAKE_INSPECT || fake->calls[FAKE_ERASE] == 0)
+		return;
+	fake->nvme.serial = "S2";
+	fake->nvme.left = 0;
+}
+
+/* fault E3 */
+TEST(one_that_is_put_in_while_another_is_sanitized_is_not_erased)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_returned();
+
+	rig->fake.nvme = (FakeNvme){ .sanitizes = true, .looks = 5 };
+	rig->fake.hook = swap_when_begun;
+	fails_apart(rig, "its serial number is S2, and was S1");
+	assert_int_equal(erases(rig), 1);
+	expect_mark(rig, TENANT_DIRTY, true);
+}
+
 /* Its labels are the host's own: no tenant wrote them. */
 /* promise M5 */
 /* fault E3 */

@@ -521,6 +521,11 @@ static void answer_nvme_use(FakeHost *fake, const FakeFault *fault, Ask *ask)
 	}
 }
 
+static const char *nvme_serial(const FakeNvme *nvme)
+{
+	return nvme->serial ? nvme->serial : "S1";
+}
+
 /* It can do all, and has no fault. */
 static void answer_nvme_state(FakeHost *fake, const FakeFault *fault, Ask *ask)
 {
@@ -536,7 +541,7 @@ static void answer_nvme_state(FakeHost *fake, const FakeFault *fault, Ask *ask)
 	*state = (NvmeState){
 		.bdf = *ask->functions,
 		.model = xstrdup("Model X"),
-		.serial = xstrdup(nvme->serial ? nvme->serial : "S1"),
+		.serial = xstrdup(nvme_serial(nvme)),
 		.firmware = xstrdup(nvme->firmware ? nvme->firmware : "1.0"),
 		.sanitizes_block = nvme->sanitizes,
 		.formats = true,
@@ -567,6 +572,8 @@ static void answer_erase(FakeHost *fake, const FakeFault *fault, Ask *ask)
 		no_answer(ask, fault->error);
 		return;
 	}
+	if (!str_equal(ask->after[0] + strlen("--serial="), nvme_serial(nvme)))
+		fake_note_violation(fake, ask->functions, "was erased in place of another", "");
 	if (!runs)
 		strv_appendf(&fake->log, "erase %s %s", BDF_TEXT(ask->functions), ask->before);
 	if (!runs && !nvme->fails && nvme->sanitizes)

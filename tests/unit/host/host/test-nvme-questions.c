@@ -19,7 +19,8 @@ static void stand_in(_unused_ Host *host, Ask *asks, size_t n, _unused_ uint64_t
 
 	assert_int_equal(n, 1);
 	free(asked);
-	asked = strf("%s %s %zu", question(asks->id)->verb, str_or_empty(asks->before), asks->n);
+	asked = strf("%s %s %zu %s", question(asks->id)->verb, str_or_empty(asks->before), asks->n,
+		     str_or_empty(asks->after[0]));
 	asks->error = fault;
 	if (fault)
 		return;
@@ -43,10 +44,11 @@ TEST(each_question_about_nvmes_has_its_answer)
 	fault = 0;
 	assert_int_equal(host_nvme_state(&host, &nvme, &told, NULL), 0);
 	assert_string_equal(told.model, "Model X");
-	assert_string_equal(asked, "nvme-state  1");
-	assert_int_equal(host_nvme_erase(&host, &nvme, NVME_WAY_FORMAT_USER, 1, &erase, NULL), 0);
+	assert_string_equal(asked, "nvme-state  1 ");
+	assert_int_equal(host_nvme_erase(&host, &nvme, NVME_WAY_FORMAT_USER, "S1", 1, &erase, NULL),
+			 0);
 	assert_string_equal(erase.why, "no");
-	assert_string_equal(asked, "erase --way=format-user 1");
+	assert_string_equal(asked, "erase --way=format-user 1 --serial=S1");
 	free(TAKE_PTR(asked));
 }
 
@@ -59,7 +61,7 @@ TEST(without_an_answer_nothing_is_known)
 	fault = -EBUSY;
 	assert_int_equal(host_nvme_state(&host, &nvme, &told, NULL), -EBUSY);
 	assert_null(told.model);
-	assert_int_equal(host_nvme_erase(&host, &nvme, NVME_WAY_FORMAT_USER, 1, &erase, NULL),
+	assert_int_equal(host_nvme_erase(&host, &nvme, NVME_WAY_FORMAT_USER, "S1", 1, &erase, NULL),
 			 -EBUSY);
 	assert_null(erase.why);
 	free(TAKE_PTR(asked));

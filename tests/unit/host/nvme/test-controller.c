@@ -278,11 +278,16 @@ TEST(what_it_does_not_say_is_not_known)
 
 /* ---- the erase ---- */
 
-static int begin(SysfsTree *tree, NvmeWay way, NvmeErase *ret)
+static int begin_of(SysfsTree *tree, NvmeWay way, const char *serial, NvmeErase *ret)
 {
 	const Bdf bdf = tree_bdf(ADDRESS);
 
-	return nvme_erase_begin(&tree->roots, &opens, &bdf, way, ret);
+	return nvme_erase_begin(&tree->roots, &opens, &bdf, way, serial, ret);
+}
+
+static int begin(SysfsTree *tree, NvmeWay way, NvmeErase *ret)
+{
+	return begin_of(tree, way, "S1", ret);
 }
 
 typedef struct EraseRow {
@@ -389,6 +394,23 @@ TEST(a_sanitize_that_failed_is_begun_again)
 	assert_int_equal(begin(tree, NVME_WAY_SANITIZE_CRYPTO, &erase), 0);
 	assert_int_equal(erase.end, NVME_ERASE_RUNS);
 	assert_string_equal(model.commands[0], "sanitize 4");
+}
+
+/* Somebody has put it in since, also while the other one was sanitized. */
+/* promise M8 */
+TEST(another_one_than_was_looked_at_is_not_erased)
+{
+	for (unsigned runs = 0; runs < 2; runs++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_nvme();
+		_cleanup_(nvme_erase_clear) NvmeErase erase = { 0 };
+
+		reset_model();
+		model.sanitize.sstat = htole16((uint16_t)(2 * runs));
+		assert_int_equal(begin_of(tree, NVME_WAY_SANITIZE_CRYPTO, "S2", &erase), 0);
+		assert_null(model.commands);
+		assert_int_equal(erase.end, NVME_ERASE_FAILED);
+		assert_string_equal(erase.why, "its serial number is S1, and was S2");
+	}
 }
 
 static void expect_untouched(SysfsTree *tree, int error)
