@@ -28,7 +28,7 @@ typedef struct Erasing {
 	const Bdf *bdf;
 	const TenantMark *mark;	   /* as it was; NULL: none that can be used */
 	const TenantMark *tenants; /* the same, where what its domain left is on this NVMe */
-	const NvmeUse *use;	   /* NULL: nobody was asked */
+	const NvmeUse *use;	   /* as it was looked at just before */
 	const NvmeState *before;   /* what it said then */
 	NvmeReceipt receipt;	   /* of this erase, once it has begun */
 	uint64_t deadline;	   /* CLOCK_MONOTONIC */
@@ -369,67 +369,7 @@ static int hide(Erasing *e, Problem **ret_problem)
 		       : save_mark(e, TENANT_DIRTY, ret_problem);
 }
 
-static int erase_one(Erasing *e, Problem **ret_problem)
-{
-	_cleanup_(nvme_state_clear) NvmeState before = { 0 };
-	int r = host_nvme_state(host_of(e), e->bdf, &before, ret_problem);
-
-	if (r == 0 && is_as_erased(e, &before))
-		return 0;
-	if (r == 0)
-		r = judge_before(e, &before, ret_problem);
-	if (r != 0)
-		return r;
-	e->before = &before;
-	e->receipt.begun_usec = now_realtime();
-	e->poll_usec = POLL_FIRST_USEC;
-	if (!e->tenants)
-		r = save_mark(e, TENANT_DIRTY, ret_problem);
-	if (r == 0)
-		r = begin_and_wait(e, ret_problem);
-	e->receipt.ended_usec = now_realtime();
-	if (r == 0)
-		r = judge_after(e, &before, ret_problem);
-	if (r == 0)
-		r = save_mark(e, TENANT_CLEAN, ret_problem);
-	if (r != 0)
-		return r;
-	note_erased(e);
-	return 0;
-}
-
-/* It is where the host writes nothing on it, if it is kept. */
-static int note_seen(Erasing *e, Problem **ret_problem)
-{
-	vf_watch_note_nvme(e->context->place->vfs, e->bdf, true);
-	return 0;
-}
-
-/* ---- the step ---- */
-
-/* Of all of them, which come and go. */
-static int each(StepContext *c, const Inspection *seen,
-		int (*act)(Erasing *e, Problem **ret_problem), Problem **ret_problem)
-{
-	_cleanup_(tenants_freep) Tenants *tenants = tenant_store_load(c->place->tenants);
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < c->plan->n_functions; i++) {
-		const PlanFunction *f = &c->plan->functions[i];
-		const TenantFile *file = tenants_find(tenants, &f->bdf);
-		Erasing e = { .context = c, .bdf = &f->bdf };
-
-		if (seen)
-			e.use = nvme_use_find(seen->nvmes, seen->n_nvmes, &f->bdf);
-
-		if (file && bdf_equal(&file->bdf, &f->bdf))
-			e.mark = file->mark;
-		if (f->erase)
-			r = act(&e, ret_problem);
-		nvme_receipt_clear(&e.receipt);
-	}
-	return r;
-}
+/* ---- who uses them ---- */
 
 /* The first one that is to be erased, and of which the host does not have all yet; NULL: none. */
 static const Bdf *find_unseen(const StepContext *c, const Inspection *now)
@@ -480,7 +420,10 @@ static int look_when_whole(StepContext *c, Inspection **ret, Problem **ret_probl
 	}
 }
 
-/* Whoever uses one, now that the host's driver has it: whatever it is, it is not erased. */
+/*
+ * Whoever uses one, now that the host's driver has it: whatever it is, it is not erased. Looked for
+ * before each, as another one's erase may take hours.
+ */
 static int refuse_users(StepContext *c, Inspection **ret, Problem **ret_problem)
 {
 	int r = look_when_whole(c, ret, ret_problem);
@@ -488,26 +431,87 @@ static int refuse_users(StepContext *c, Inspection **ret, Problem **ret_problem)
 	return r == 0 ? check_users(c, *ret, ret_problem) : r;
 }
 
-static int erase(StepContext *c, Problem **ret_problem)
+static int erase_one(Erasing *e, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	int r = c->place->tenants ? each(c, NULL, wait_for_older, ret_problem) : -ENOSYS;
+	_cleanup_(nvme_state_clear) NvmeState before = { 0 };
+	int r = refuse_users(e->context, &now, ret_problem);
+
+	if (r != 0)
+		return r;
+	e->use = nvme_use_find(now->nvmes, now->n_nvmes, e->bdf);
+	r = host_nvme_state(host_of(e), e->bdf, &before, ret_problem);
+	if (r == 0 && is_as_erased(e, &before))
+		return 0;
+	if (r == 0)
+		r = judge_before(e, &before, ret_problem);
+	if (r != 0)
+		return r;
+	e->before = &before;
+	e->receipt.begun_usec = now_realtime();
+	e->poll_usec = POLL_FIRST_USEC;
+	if (!e->tenants)
+		r = save_mark(e, TENANT_DIRTY, ret_problem);
+	if (r == 0)
+		r = begin_and_wait(e, ret_problem);
+	e->receipt.ended_usec = now_realtime();
+	if (r == 0)
+		r = judge_after(e, &before, ret_problem);
+	if (r == 0)
+		r = save_mark(e, TENANT_CLEAN, ret_problem);
+	if (r != 0)
+		return r;
+	note_erased(e);
+	return 0;
+}
+
+/* It is where the host writes nothing on it, if it is kept. */
+static int note_seen(Erasing *e, Problem **ret_problem)
+{
+	vf_watch_note_nvme(e->context->place->vfs, e->bdf, true);
+	return 0;
+}
+
+/* ---- the step ---- */
+
+/* Of all of them, which come and go. */
+static int each(StepContext *c, int (*act)(Erasing *e, Problem **ret_problem),
+		Problem **ret_problem)
+{
+	_cleanup_(tenants_freep) Tenants *tenants = tenant_store_load(c->place->tenants);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < c->plan->n_functions; i++) {
+		const PlanFunction *f = &c->plan->functions[i];
+		const TenantFile *file = tenants_find(tenants, &f->bdf);
+		Erasing e = { .context = c, .bdf = &f->bdf };
+
+		if (file && bdf_equal(&file->bdf, &f->bdf))
+			e.mark = file->mark;
+		if (f->erase)
+			r = act(&e, ret_problem);
+		nvme_receipt_clear(&e.receipt);
+	}
+	return r;
+}
+
+static int erase(StepContext *c, Problem **ret_problem)
+{
+	int r = c->place->tenants ? each(c, wait_for_older, ret_problem) : -ENOSYS;
 
 	if (r == 0)
 		r = step_refuse_while_in_guest(c, ret_problem);
 	if (r == 0)
-		r = each(c, NULL, hide, ret_problem);
+		r = each(c, hide, ret_problem);
 	if (r == 0)
 		r = step_move(c, STEP_MOVE_ASIDE, ret_problem);
 	if (r == 0)
-		r = refuse_users(c, &now, ret_problem);
-	if (r == 0)
-		r = each(c, now, erase_one, ret_problem);
+		r = each(c, erase_one, ret_problem);
 	free(c->detail);
 	c->detail = plan_step_detail(c->plan, STEP_ERASE);
 	if (r == 0)
 		r = step_move(c, STEP_MOVE_ON, ret_problem);
-	return r == 0 ? each(c, NULL, note_seen, ret_problem) : r;
+	return r == 0 ? each(c, note_seen, ret_problem) : r;
 }
 
 /* A boot has set all drivers. Else somebody may have given one to a guest by hand meanwhile. */
@@ -530,7 +534,7 @@ static int check_clean(Erasing *e, Problem **ret_problem)
 
 static int are_clean(StepContext *c, Problem **ret_problem)
 {
-	int r = c->place->tenants ? each(c, NULL, check_clean, ret_problem) : -ENOSYS;
+	int r = c->place->tenants ? each(c, check_clean, ret_problem) : -ENOSYS;
 
 	return r == 0 ? step_drivers_hold(c, ret_problem) : r;
 }

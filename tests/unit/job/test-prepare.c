@@ -646,6 +646,27 @@ TEST(whoever_uses_it_is_named_and_nothing_is_erased)
 	assert_int_equal(rig->fake.calls[FAKE_ERASE], 0);
 }
 
+static void second_is_used(Rig *rig)
+{
+	fake_hold(&rig->fake, SECOND_NVME, "qemu-system-x86");
+}
+
+/* The first one's erase may take hours, in which somebody starts a domain with the second one. */
+/* promise M5 */
+TEST(who_uses_one_is_looked_for_just_before_its_erase)
+{
+	_cleanup_(rig_freep) Rig *rig = rig_new();
+
+	rig_unready_both(rig);
+	rig_at(rig, FAKE_ERASE, 1, second_is_used);
+	rig_try(rig, &PREPARE);
+	rig_expect(rig, JOB_FAILED, GPUPASS_ERROR_HOST_IN_USE, "by qemu-system-x86");
+	assert_int_equal(erases(rig), 1);
+	fake_let_go(&rig->fake);
+	rig_must(rig, &PREPARE);
+	assert_int_equal(erases(rig), 2);
+}
+
 /* The driver's probe goes on behind the move: there are no disks yet, and nobody who uses them. */
 /* promise M5 */
 TEST(who_uses_it_is_looked_for_when_the_host_has_its_disks)

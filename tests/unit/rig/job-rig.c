@@ -618,11 +618,12 @@ void rig_renamed(Rig *rig)
 	rig_declare(rig, RIG_GOLD "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n");
 }
 
-#define AN_NVME                                                                                    \
-	"{\"bdf\": \"" NVME "\", \"class\": \"010802\", \"vendor\": \"144d\", "                    \
+#define AN_NVME_AT(address, iommu_group)                                                           \
+	"{\"bdf\": \"" address "\", \"class\": \"010802\", \"vendor\": \"144d\", "                 \
 	"\"device\": \"a80a\", \"subsystem_vendor\": \"144d\", "                                   \
 	"\"subsystem_device\": \"a801\", \"driver\": \"nvme\", "                                   \
-	"\"reset_methods\": \"flr\", \"iommu_group\": 199, \"numa_node\": 1}"
+	"\"reset_methods\": \"flr\", \"iommu_group\": " iommu_group ", \"numa_node\": 1}"
+#define AN_NVME AN_NVME_AT(NVME, "199")
 
 void rig_lacks_vf(Rig *rig)
 {
@@ -647,6 +648,13 @@ void rig_unready(Rig *rig)
 	fake_done(&rig->fake);
 	fake_init_with(&rig->fake, "four-a6000", AN_NVME);
 	rig_declare_nvme(rig, true);
+}
+
+void rig_unready_both(Rig *rig)
+{
+	fake_done(&rig->fake);
+	fake_init_with(&rig->fake, "four-a6000", AN_NVME ", " AN_NVME_AT(SECOND_NVME, "200"));
+	rig_declare(rig, PAIR0 "With=nvme:" NVME "\nWith=nvme:" SECOND_NVME "\nErase=yes\n" PAIR1);
 }
 
 static void devices_edited(Rig *rig)

@@ -160,6 +160,9 @@ void rig_renamed(Rig *rig);
 void rig_unready(Rig *rig);
 void rig_declare_nvme(Rig *rig, bool erase);
 #define NVME "0000:e1:00.0"
+/* The same with a second one. */
+void rig_unready_both(Rig *rig);
+#define SECOND_NVME "0000:e2:00.0"
 /* What groups.d says from now on. */
 void rig_declare(Rig *rig, const char *text);
 /* pair0 has both ports of a NIC, too. */
