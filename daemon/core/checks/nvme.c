@@ -87,7 +87,7 @@ static void tell_domains(const Checks *c, const Nvme *nvme, Finding *f)
 		for (char **path = uses->items[i].disks; path && *path; path++) {
 			_cleanup_free_ char *text = NULL;
 
-			if (!nvme_use_has_path(nvme->use, *path))
+			if (!nvme_use_resolve(nvme->use, *path))
 				continue;
 			text = strf("%s is a disk of the domain %s", *path, uses->items[i].name);
 			tell_hold(nvme, "take that disk out of it (virsh edit)", text, f);

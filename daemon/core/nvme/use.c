@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/nvme/use.h"
 
+#include <fnmatch.h>
+
 #include "util/xalloc.h"
 
 #define VMD_SEGMENTS 0x10000U
@@ -30,23 +32,28 @@ char *nvme_label_text(const NvmeLabel *label)
 
 bool nvme_use_has_path(const NvmeUse *use, const char *path)
 {
-	return strv_contains(use->nodes, path) || strv_contains(use->aliases, path);
+	if (strv_contains(use->nodes, path) || strv_contains(use->aliases, path))
+		return true;
+	for (char **alias = use->aliases; alias && *alias; alias++)
+		if (fnmatch(*alias, path, 0) == 0)
+			return true;
+	return false;
 }
 
 /* ---- names of disks ---- */
 
-/* "UUID=": what of a label it names. */
+/* "UUID=": what of a label it names, also as a link that udev may not have made. */
 typedef struct Tag {
-	const char *prefix;
+	const char *prefix, *folder;
 	size_t offset;
 	bool any_case; /* a UUID may be written either way */
 } Tag;
 
 static const Tag tags[] = {
-	{ "UUID=", offsetof(NvmeLabel, uuid), true },
-	{ "LABEL=", offsetof(NvmeLabel, name), false },
-	{ "PARTUUID=", offsetof(NvmeLabel, part_uuid), true },
-	{ "PARTLABEL=", offsetof(NvmeLabel, part_name), false },
+	{ "UUID=", "/dev/disk/by-uuid/", offsetof(NvmeLabel, uuid), true },
+	{ "LABEL=", "/dev/disk/by-label/", offsetof(NvmeLabel, name), false },
+	{ "PARTUUID=", "/dev/disk/by-partuuid/", offsetof(NvmeLabel, part_uuid), true },
+	{ "PARTLABEL=", "/dev/disk/by-partlabel/", offsetof(NvmeLabel, part_name), false },
 };
 
 static const char *find_label(const NvmeUse *use, const Tag *tag, const char *value)
@@ -60,24 +67,17 @@ static const char *find_label(const NvmeUse *use, const Tag *tag, const char *va
 	return NULL;
 }
 
-/* A link by its own name, which says as much. */
-static const char *find_path(const NvmeUse *use, const char *path)
-{
-	for (char **node = use->nodes; node && *node; node++)
-		if (strcmp(*node, path) == 0)
-			return *node;
-	for (char **alias = use->aliases; alias && *alias; alias++)
-		if (strcmp(*alias, path) == 0)
-			return *alias;
-	return NULL;
-}
-
 const char *nvme_use_resolve(const NvmeUse *use, const char *spec)
 {
 	_cleanup_free_ char *value = NULL;
 	size_t length;
 
+	/* A link by its own name, which says as much. */
+	if (nvme_use_has_path(use, spec))
+		return spec;
 	for (size_t i = 0; i < ELEMENTS(tags); i++) {
+		if (str_starts_with(spec, tags[i].folder))
+			return find_label(use, &tags[i], spec + strlen(tags[i].folder));
 		if (!str_starts_with(spec, tags[i].prefix))
 			continue;
 		spec += strlen(tags[i].prefix);
@@ -86,7 +86,7 @@ const char *nvme_use_resolve(const NvmeUse *use, const char *spec)
 			value = xstrndup(spec + 1, length - 2);
 		return find_label(use, &tags[i], value ? value : spec);
 	}
-	return find_path(use, spec);
+	return NULL;
 }
 
 /* ---- names and texts of the kernel's ---- */

@@ -64,8 +64,9 @@ typedef struct NvmeUse {
 	char *state _json_(plain, if_any); /* "live" */
 	/* Of its subsystem: they reach the same namespaces. */
 	char **siblings;
-	char **nodes;	/* "/dev/nvme0n1", with partitions */
-	char **aliases; /* links to them: "/dev/disk/by-id/…" */
+	char **nodes; /* "/dev/nvme0n1", with partitions */
+	/* Links to them, and patterns (fnmatch(3)) of what udev calls them: "/dev/disk/by-id/…". */
+	char **aliases;
 	NvmeHold *holds _json_(max NVME_HOLDS_MAX);
 	size_t n_holds;
 	NvmeLabel *labels _json_(max NVME_LABELS_MAX);
@@ -90,12 +91,15 @@ char *nvme_hold_text(const NvmeHold *hold);
 /* "/dev/nvme0n1p1: zfs_member "tank"" */
 char *nvme_label_text(const NvmeLabel *label);
 
-/* It is one of the nodes, or leads to one: as a domain's XML or a file names a disk. */
+/*
+ * It is one of the nodes, or leads to one, or would if udev had made its link: as a domain's XML or
+ * a file names a disk.
+ */
 bool nvme_use_has_path(const NvmeUse *use, const char *path);
 
 /*
- * The node that a word of fstab or of the kernel's command line means: a path, UUID=, LABEL=,
- * PARTUUID= or PARTLABEL=, with or without quotes. NULL: none of this controller.
+ * The node, or the word itself, that a word of fstab or of the kernel's command line means: a path,
+ * UUID=, LABEL=, PARTUUID= or PARTLABEL=, with or without quotes. NULL: none of this controller.
  */
 const char *nvme_use_resolve(const NvmeUse *use, const char *spec);
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/nvme/use.h"
 
+#include <ctype.h>
+
 #include "host/nvme/holds.h"
 #include "host/nvme/labels.h"
+#include "host/scan/sysfs.h"
 #include "util/file.h"
+#include "util/xalloc.h"
 
 #define BY_LINKS "dev/disk"
 
@@ -29,6 +33,44 @@ static void find_aliases(NvmeLook *look)
 			if (strv_contains(look->use->nodes, node))
 				strv_appendf(&look->use->aliases, "/%s", below);
 		}
+	}
+}
+
+/* Of an attribute, what may be in the name of a link: udev writes another letter for what may not. */
+static char *pattern_of(const NvmeLook *look, const char *path)
+{
+	_cleanup_free_ char *text = NULL;
+	char *word;
+
+	if (sysfs_line_if_any(look->roots->sysfs_fd, path, &text) < 0 || !text)
+		return NULL;
+	word = xstrdup(str_strip(text));
+	for (char *at = word; *at; at++)
+		if (!isalnum((unsigned char)*at) && !strchr("._-", *at))
+			*at = '?';
+	return word;
+}
+
+/*
+ * What is hidden from udev has no links (59-gpupass-nvme.rules), and what has just got its driver
+ * none yet; a domain, or fstab, names it by them all the same.
+ */
+static void add_patterns(NvmeLook *look)
+{
+	NvmeUse *use = look->use;
+	_cleanup_free_ char *folder = sysfs_function_path(&use->bdf, "nvme"), *serial = NULL;
+	_cleanup_free_ char *path = strf("%s/%s/serial", folder, str_or_empty(use->controller));
+
+	strv_appendf(&use->aliases, "/" BY_LINKS "/by-path/pci-%s-nvme-*", BDF_TEXT(&use->bdf));
+	serial = pattern_of(look, path);
+	if (!str_is_empty(serial))
+		strv_appendf(&use->aliases, "/" BY_LINKS "/by-id/nvme-*_%s*", serial);
+	for (size_t i = 0; i < look->n_nodes; i++) {
+		_cleanup_free_ char *below = strf("%s/wwid", look->nodes[i].directory);
+		_cleanup_free_ char *wwid = pattern_of(look, below);
+
+		if (!str_is_empty(wwid))
+			strv_appendf(&use->aliases, "/" BY_LINKS "/by-id/nvme-%s*", wwid);
 	}
 }
 
@@ -74,6 +116,8 @@ int nvme_use_read(const Roots *roots, NvmeOpen open_node, const Bdf *bdf, bool l
 	if (r < 0)
 		return r;
 	find_aliases(&look);
+	if (use.controller)
+		add_patterns(&look);
 	for (size_t i = 0; labels && i < look.n_nodes; i++)
 		look_at_node(&look, open_node, &look.nodes[i], use.nodes[i]);
 	if (look.n_nodes > 0)

@@ -115,6 +115,15 @@ TEST(who_uses_an_nvme_refuses_by_name)
 	REFUSED("a domain", "nvme-use", "warn", "/dev/nvme0n1 is a disk of the domain vm7",
 		"virsh edit", IN_USE, GPUPASS_ERROR_HOST_IN_USE, "vm7",
 		a_disk_of(r, "/dev/nvme0n1"));
+	REFUSED("a domain, by a link that udev was kept from making", "nvme-use", "warn",
+		"/dev/disk/by-id/nvme-M_S1N9 is a disk of the domain vm7", "virsh edit", IN_USE,
+		GPUPASS_ERROR_HOST_IN_USE, "vm7",
+		(strv_append(&use(r)->aliases, "/dev/disk/by-id/nvme-*_S1N9*"),
+		 a_disk_of(r, "/dev/disk/by-id/nvme-M_S1N9")));
+	REFUSED("a domain, by its file system", "nvme-use", "warn",
+		"/dev/disk/by-label/tank is a disk of the domain vm7", "virsh edit", IN_USE,
+		GPUPASS_ERROR_HOST_IN_USE, "vm7",
+		(used(r, OTHER), a_disk_of(r, "/dev/disk/by-label/tank")));
 	REFUSED("VMD", "nvme-use", "fail", "behind Intel's VMD", "turn VMD off",
 		"behind Intel's VMD", GPUPASS_ERROR_UNSUPPORTED_BOARD, NULL, behind_vmd(r));
 	REFUSED("data that nobody gave up", "nvme-data", "warn", "zfs_member \"tank\"", "--erase",

@@ -40,7 +40,9 @@ typedef struct SpecRow {
 TEST(a_word_of_fstab_finds_its_disk)
 {
 	char *nodes[] = { (char *)"/dev/nvme0n1", (char *)"/dev/nvme0n1p1", NULL };
-	char *aliases[] = { (char *)"/dev/disk/by-id/nvme-X", NULL };
+	char *aliases[] = { (char *)"/dev/disk/by-id/nvme-X",
+			    (char *)"/dev/disk/by-id/nvme-*_S1N9*",
+			    (char *)"/dev/disk/by-id/nvme-back\\x20slash", NULL };
 	NvmeLabel labels[] = { { .node = nodes[1],
 				 .uuid = (char *)"0f2a-11",
 				 .name = (char *)"data",
@@ -51,6 +53,14 @@ TEST(a_word_of_fstab_finds_its_disk)
 		{ "/dev/nvme0n1p1", "/dev/nvme0n1p1" },
 		{ "/dev/nvme0n1p2", NULL },
 		{ "/dev/disk/by-id/nvme-X", "/dev/disk/by-id/nvme-X" },
+		{ "/dev/disk/by-id/nvme-back\\x20slash", "/dev/disk/by-id/nvme-back\\x20slash" },
+		{ "/dev/disk/by-id/nvme-M_S1N9_1-part2", "/dev/disk/by-id/nvme-M_S1N9_1-part2" },
+		{ "/dev/disk/by-id/nvme-M_S1N8", NULL },
+		{ "/dev/disk/by-uuid/0f2a-11", "/dev/nvme0n1p1" },
+		{ "/dev/disk/by-uuid/data", NULL },
+		{ "/dev/disk/by-label/data", "/dev/nvme0n1p1" },
+		{ "/dev/disk/by-partuuid/aa-01", "/dev/nvme0n1p1" },
+		{ "/dev/disk/by-partlabel/boot", "/dev/nvme0n1p1" },
 		{ "UUID=0F2A-11", "/dev/nvme0n1p1" },
 		{ "UUID=\"0f2a-11\"", "/dev/nvme0n1p1" },
 		{ "UUID=0f2a-12", NULL },
