@@ -191,14 +191,18 @@ static const PciFunction *function_of(const Erasing *e)
 	return pci_snapshot_find(e->context->prepared->inventory->snapshot, e->bdf);
 }
 
+/* Why it is another one than the mark is of; NULL: it is that one, as far as it is known. */
 static char *other_cause(const Erasing *e, const NvmeState *is)
 {
-	const NvmeState *was = &e->mark->erases[0].state;
+	const TenantMark *mark = e->mark;
+	const char *was = mark->n_erases > 0 ? mark->erases[0].state.serial : mark->begun_serial;
 	const PciFunction *function = function_of(e);
 
-	if (!str_equal(was->serial, is->serial))
+	if (mark->n_erases == 0 && !was)
+		return NULL;
+	if (!str_equal(was, is->serial))
 		return strf("its serial number is %s, and was %s", str_or_empty(is->serial),
-			    str_or_empty(was->serial));
+			    str_or_empty(was));
 	if (!PCI_SAME_IDS(e->mark, function))
 		return strf("its PCI ids are %04x:%04x %04x:%04x, and were %04x:%04x %04x:%04x",
 			    PCI_IDS(function), PCI_IDS(e->mark));
@@ -268,11 +272,14 @@ static int judge_before(Erasing *e, const NvmeState *state, Problem **ret_proble
 {
 	const NvmeState *was = e->mark && e->mark->n_erases > 0 ? &e->mark->erases[0].state : NULL;
 	_cleanup_strv_ char **lines = NULL, **reasons = NULL;
-	char *other = was ? other_cause(e, state) : NULL;
+	char *other = e->mark ? other_cause(e, state) : NULL;
 	int r = 0;
 
 	if (other)
-		r = judge_other(e, "is another NVMe than was erased last", other, ret_problem);
+		r = judge_other(e,
+				was ? "is another NVMe than was erased last"
+				    : "is another NVMe than was begun to be erased",
+				other, ret_problem);
 	else if (e->mark && e->mark->state == TENANT_DIRTY && PCI_SAME_IDS(e->mark, function_of(e)))
 		e->tenants = e->mark;
 	if (was && !other)
@@ -331,7 +338,7 @@ static void note_erased(const Erasing *e)
  */
 static int save_mark(const Erasing *e, TenantState state, Problem **ret_problem)
 {
-	bool clean = state == TENANT_CLEAN;
+	bool clean = state == TENANT_CLEAN, begun = !clean && (!e->mark || e->mark->begun);
 	const StepContext *c = e->context;
 	const PciFunction *function = function_of(e);
 	_cleanup_free_ char *why = clean ? strf("erased: %s", nvme_way_to_string(e->receipt.way))
@@ -350,7 +357,8 @@ static int save_mark(const Erasing *e, TenantState state, Problem **ret_problem)
 		.n_erases = clean     ? 1
 			    : e->mark ? e->mark->n_erases
 				      : 0,
-		.begun = !clean && (!e->mark || e->mark->begun),
+		.begun = begun,
+		.begun_serial = begun && e->before ? e->before->serial : NULL,
 		.cleared = !clean,
 	};
 	int r = tenant_store_save(c->place->tenants, &mark, 1);
@@ -450,7 +458,7 @@ static int erase_one(Erasing *e, Problem **ret_problem)
 	e->before = &before;
 	e->receipt.begun_usec = now_realtime();
 	e->poll_usec = POLL_FIRST_USEC;
-	if (!e->tenants)
+	if (!e->tenants || (e->mark->begun && !e->mark->begun_serial))
 		r = save_mark(e, TENANT_DIRTY, ret_problem);
 	if (r == 0)
 		r = begin_and_wait(e, ret_problem);

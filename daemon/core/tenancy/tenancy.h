@@ -40,6 +40,8 @@ typedef struct TenantMark {
 	NvmeReceipt *erases _json_(if_any, max 1);
 	size_t n_erases;
 	bool begun _json_(if_any); /* its first erase has: who had it before does not count */
+	/* Then: of what serial number. NULL: it was not asked yet. */
+	char *begun_serial _json_(plain, if_any);
 	bool cleared
 		_json_(if_any); /* a person has lifted its quarantine: it need not be as then */
 } TenantMark;

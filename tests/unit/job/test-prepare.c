@@ -489,6 +489,32 @@ TEST(a_first_erase_that_was_cut_off_goes_on_by_itself)
 	expect_mark(rig, TENANT_CLEAN, true);
 }
 
+/* As its own mark says: what is in its place now was never asked for. */
+/* fault E3 */
+TEST(what_is_new_since_a_first_erase_was_cut_off_is_erased_only_when_a_person_asks)
+{
+	for (unsigned kept = 0; kept < 2; kept++) {
+		_cleanup_(rig_freep) Rig *rig = rig_with(true);
+
+		if (kept)
+			rig_must(rig, &KEEP);
+		rig->fake.nvme = (FakeNvme){ .sanitizes = true, .looks = 7 };
+		rig->cancel_at = 2;
+		rig_try(rig, &UNASKED);
+		rig_expect(rig, JOB_CANCELLED, GPUPASS_ERROR_CANCELLED, "everything was put back");
+		cancellation_unref(rig->place.cancel);
+		rig->place.cancel = NULL;
+		rig->cancel_at = 0;
+		rig->fake.nvme = (FakeNvme){ .serial = "S2" };
+		rig_fails(rig, &UNASKED, GPUPASS_ERROR_HOST_IN_USE,
+			  "its serial number is S2, and was S1");
+		assert_int_equal(erases(rig), 1);
+		rig_must(rig, &PREPARE);
+		assert_int_equal(erases(rig), 2);
+		expect_mark(rig, TENANT_CLEAN, true);
+	}
+}
+
 static void is_marked(Rig *rig)
 {
 	expect_mark(rig, TENANT_DIRTY, false);
