@@ -3,7 +3,7 @@
  * Erasing the NVMes of a group between two tenants. Each is asked what it says of itself, before
  * and after: what is not as the receipt of its last erase has it was changed by a tenant, and is
  * for a person to judge. What a sanitize has begun goes on in the device, whatever becomes of the
- * job, the daemon or the host; the next prepare finds it.
+ * job, the daemon or the host; the next prepare waits for its end, and begins its own.
  */
 
 #include "job/steps.h"
@@ -439,15 +439,46 @@ static int refuse_users(StepContext *c, Inspection **ret, Problem **ret_problem)
 	return r == 0 ? check_users(c, *ret, ret_problem) : r;
 }
 
+/*
+ * What runs already may be an earlier job's, or a tenant's own, of another kind. A controller tells
+ * less of itself meanwhile than its receipt has. *ret_waited: there was one, and it has ended.
+ */
+static int wait_for_running(Erasing *e, bool *ret_waited, Problem **ret_problem)
+{
+	_cleanup_(nvme_state_clear) NvmeState state = { 0 };
+	NvmeEraseEnd end;
+	uint64_t limit;
+	int r = host_nvme_state(host_of(e), e->bdf, &state, ret_problem);
+
+	*ret_waited = r == 0 && nvme_erase_judge(&state, NVME_WAY_NONE) == NVME_ERASE_RUNS;
+	if (!*ret_waited)
+		return r;
+	limit = nvme_erase_limit_sec(&state, NVME_WAY_SANITIZE_BLOCK) * USEC_PER_SEC;
+	e->deadline = now_monotonic() + (limit > OLDER_USEC ? limit : OLDER_USEC);
+	e->poll_usec = POLL_FIRST_USEC;
+	e->before = &state;
+	r = wait_for_end(e, &end, ret_problem);
+	e->before = NULL;
+	return r;
+}
+
 static int erase_one(Erasing *e, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
 	_cleanup_(nvme_state_clear) NvmeState before = { 0 };
+	bool waited = false;
 	int r = refuse_users(e->context, &now, ret_problem);
 
+	if (r == 0)
+		r = wait_for_running(e, &waited, ret_problem);
+	if (r == 0 && waited) {
+		now = inspection_free(now);
+		r = refuse_users(e->context, &now, ret_problem);
+	}
 	if (r != 0)
 		return r;
 	e->use = nvme_use_find(now->nvmes, now->n_nvmes, e->bdf);
+	e->before = &before;
 	r = host_nvme_state(host_of(e), e->bdf, &before, ret_problem);
 	if (r == 0 && is_as_erased(e, &before))
 		return 0;
@@ -455,7 +486,6 @@ static int erase_one(Erasing *e, Problem **ret_problem)
 		r = judge_before(e, &before, ret_problem);
 	if (r != 0)
 		return r;
-	e->before = &before;
 	e->receipt.begun_usec = now_realtime();
 	e->poll_usec = POLL_FIRST_USEC;
 	if (!e->tenants || (e->mark->begun && !e->mark->begun_serial))

@@ -553,6 +553,11 @@ static void answer_nvme_state(FakeHost *fake, const FakeFault *fault, Ask *ask)
 		.sanitize_progress = nvme->left > 0 ? 32768 : 0,
 		.erased = nvme->erased,
 	};
+	/* Of few log pages it may tell anything then. */
+	if (nvme->left > 0)
+		strv_append(&state->unread, "its firmware slots: a sanitize is in progress");
+	else
+		strv_appendf(&state->firmware_slots, "1: %s", state->firmware);
 	if (nvme->left > 0)
 		nvme->erased = --nvme->left == 0;
 	*GROW(state->namespaces, state->n_namespaces) =
