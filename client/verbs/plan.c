@@ -225,6 +225,49 @@ int plan_show(Client *c, Operation operation, const char *target, const char *gr
 		       : GPUPASS_EXIT_DONE;
 }
 
+int plans_show(Client *c, Operation operation, const char *domain, char *const *groups, size_t n)
+{
+	int code = GPUPASS_EXIT_DONE;
+
+	for (size_t i = 0; i < n; i++) {
+		int r = domain ? plan_show(c, operation, domain, groups[i])
+			       : plan_show(c, operation, groups[i], NULL);
+
+		if (r < 0)
+			return r;
+		if (r != GPUPASS_EXIT_DONE)
+			code = r;
+	}
+	return code;
+}
+
+int meant_groups(Client *c, const char *word, char ***ret)
+{
+	_cleanup_(world_clear) World w = { 0 };
+	_cleanup_strv_ char **names = NULL;
+	const Group *first = NULL;
+	bool sure;
+	int r = world_load(c, &w);
+
+	if (r < 0)
+		return r;
+	sure = !world_find_group_named(&w, word);
+	EACH (const Group, group, w.groups, w.n_groups) {
+		if (!group_is_of_domain(group, word))
+			continue;
+		first = first ? first : group;
+		sure &= strcmp(group->state, "assigned") == 0 &&
+			strcmp(group->domain_uuid, first->domain_uuid) == 0;
+		strv_append(&names, group->name);
+	}
+	if (!sure || strv_length(names) < 2) {
+		names = strv_free(names);
+		strv_append(&names, word);
+	}
+	*ret = TAKE_PTR(names);
+	return 0;
+}
+
 int plan_changes(Client *c, Operation operation, const char *target, const char *group, bool *ret)
 {
 	_cleanup_(json_decrefp) json_t *plan = NULL;
