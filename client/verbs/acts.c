@@ -166,8 +166,7 @@ int verb_assign(Client *c, char *const *arguments, size_t n_arguments)
 	int r;
 
 	if (n_arguments > 2 && (c->options->given & OPTION_DRY_RUN))
-		return plans_show(c, OPERATION_ASSIGN, arguments[0], arguments + 1,
-				  n_arguments - 1);
+		return plans_show(c, OPERATION_ASSIGN, arguments[0], arguments + 1);
 	if (n_arguments > 2)
 		return assign_several(c, arguments[0], arguments + 1, n_arguments - 1);
 	if (!group) {
@@ -215,7 +214,7 @@ int verb_release(Client *c, char *const *arguments, size_t n_arguments)
 	if (r < 0)
 		return r;
 	if (c->options->given & OPTION_DRY_RUN)
-		return plans_show(c, OPERATION_RELEASE, NULL, targets, n);
+		return plans_show(c, OPERATION_RELEASE, NULL, targets);
 	return release_each(c, targets, n);
 }
 

@@ -225,13 +225,13 @@ int plan_show(Client *c, Operation operation, const char *target, const char *gr
 		       : GPUPASS_EXIT_DONE;
 }
 
-int plans_show(Client *c, Operation operation, const char *domain, char *const *groups, size_t n)
+int plans_show(Client *c, Operation operation, const char *domain, char *const *groups)
 {
 	int code = GPUPASS_EXIT_DONE;
 
-	for (size_t i = 0; i < n; i++) {
-		int r = domain ? plan_show(c, operation, domain, groups[i])
-			       : plan_show(c, operation, groups[i], NULL);
+	for (; groups && *groups; groups++) {
+		int r = domain ? plan_show(c, operation, domain, *groups)
+			       : plan_show(c, operation, *groups, NULL);
 
 		if (r < 0)
 			return r;
@@ -289,5 +289,5 @@ int verb_plan(Client *c, char *const *arguments, size_t n_arguments)
 	if (n_arguments > 1)
 		return client_usage(c, "plan --release takes one argument, a domain or a group");
 	r = meant_groups(c, arguments[0], &groups);
-	return r < 0 ? r : plans_show(c, OPERATION_RELEASE, NULL, groups, strv_length(groups));
+	return r < 0 ? r : plans_show(c, OPERATION_RELEASE, NULL, groups);
 }

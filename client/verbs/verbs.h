@@ -63,10 +63,10 @@ int meant_groups(Client *c, const char *word, char ***ret);
 /* `group` may be NULL. Returns an exit code, or a negative errno. */
 int plan_show(Client *c, Operation operation, const char *target, const char *group);
 /*
- * The plan of each group, for `domain` (NULL: of a release). Exits as for one that would change
+ * The plan of each of these, for `domain` (NULL: of a release). Exits as for one that would change
  * something, if one of them would.
  */
-int plans_show(Client *c, Operation operation, const char *domain, char *const *groups, size_t n);
+int plans_show(Client *c, Operation operation, const char *domain, char *const *groups);
 /* Whether the plan would change something. Prints nothing; a refusal is the client's failure. */
 int plan_changes(Client *c, Operation operation, const char *target, const char *group, bool *ret);
 

@@ -28,8 +28,9 @@ typedef struct Erasing {
 	const Bdf *bdf;
 	const TenantMark *mark;	   /* as it was; NULL: none that can be used */
 	const TenantMark *tenants; /* the same, where what its domain left is on this NVMe */
-	const NvmeUse *use;	   /* as it was looked at just before */
-	const NvmeState *before;   /* what it said then */
+	Inspection *seen;	   /* as it was looked at just before */
+	const NvmeUse *use;	   /* in that */
+	NvmeState before;	   /* what it said then */
 	NvmeReceipt receipt;	   /* of this erase, once it has begun */
 	uint64_t deadline;	   /* CLOCK_MONOTONIC */
 	uint64_t poll_usec;
@@ -134,10 +135,10 @@ static int wait_for_end(Erasing *e, NvmeEraseEnd *ret, Problem **ret_problem)
 		if (r != 0 && ++silent > SILENT_MAX)
 			return failed(e, r, &problem, ret_problem);
 		/* It was silent while somebody has put another one in. */
-		if (r == 0 && now.serial && !str_equal(now.serial, e->before->serial))
+		if (r == 0 && now.serial && !str_equal(now.serial, e->before.serial))
 			return keep_apart(e, NOT_ERASED,
 					  strf("its serial number is %s, and was %s", now.serial,
-					       str_or_empty(e->before->serial)),
+					       str_or_empty(e->before.serial)),
 					  ret_problem);
 		if (r == 0) {
 			silent = 0;
@@ -165,7 +166,7 @@ static int begin_and_wait(Erasing *e, Problem **ret_problem)
 		uint64_t now = now_monotonic();
 
 		r = now < e->deadline
-			    ? host_nvme_erase(host_of(e), e->bdf, e->receipt.way, e->before->serial,
+			    ? host_nvme_erase(host_of(e), e->bdf, e->receipt.way, e->before.serial,
 					      e->deadline - now, &erase, &problem)
 			    : -ETIMEDOUT;
 		if (r != 0)
@@ -358,7 +359,7 @@ static int save_mark(const Erasing *e, TenantState state, Problem **ret_problem)
 			    : e->mark ? e->mark->n_erases
 				      : 0,
 		.begun = begun,
-		.begun_serial = begun && e->before ? e->before->serial : NULL,
+		.begun_serial = begun ? e->before.serial : NULL,
 		.cleared = !clean,
 	};
 	int r = tenant_store_save(c->place->tenants, &mark, 1);
@@ -439,51 +440,56 @@ static int refuse_users(StepContext *c, Inspection **ret, Problem **ret_problem)
 	return r == 0 ? check_users(c, *ret, ret_problem) : r;
 }
 
-/*
- * What runs already may be an earlier job's, or a tenant's own, of another kind. A controller tells
- * less of itself meanwhile than its receipt has. *ret_waited: there was one, and it has ended.
- */
-static int wait_for_running(Erasing *e, bool *ret_waited, Problem **ret_problem)
+/* Who uses it, and what it says of itself. */
+static int look(Erasing *e, Problem **ret_problem)
 {
-	_cleanup_(nvme_state_clear) NvmeState state = { 0 };
-	NvmeEraseEnd end;
-	uint64_t limit;
-	int r = host_nvme_state(host_of(e), e->bdf, &state, ret_problem);
+	int r;
 
-	*ret_waited = r == 0 && nvme_erase_judge(&state, NVME_WAY_NONE) == NVME_ERASE_RUNS;
-	if (!*ret_waited)
-		return r;
-	limit = nvme_erase_limit_sec(&state, NVME_WAY_SANITIZE_BLOCK) * USEC_PER_SEC;
+	e->use = NULL;
+	e->seen = inspection_free(e->seen);
+	nvme_state_clear(&e->before);
+	r = refuse_users(e->context, &e->seen, ret_problem);
+	if (r == 0 && e->seen)
+		e->use = nvme_use_find(e->seen->nvmes, e->seen->n_nvmes, e->bdf);
+	return r == 0 ? host_nvme_state(host_of(e), e->bdf, &e->before, ret_problem) : r;
+}
+
+static int wait_for_running(Erasing *e, Problem **ret_problem)
+{
+	uint64_t limit = nvme_erase_limit_sec(&e->before, NVME_WAY_SANITIZE_BLOCK) * USEC_PER_SEC;
+	NvmeEraseEnd end;
+
 	e->deadline = now_monotonic() + (limit > OLDER_USEC ? limit : OLDER_USEC);
 	e->poll_usec = POLL_FIRST_USEC;
-	e->before = &state;
-	r = wait_for_end(e, &end, ret_problem);
-	e->before = NULL;
+	return wait_for_end(e, &end, ret_problem);
+}
+
+/*
+ * A sanitize that runs already may be an earlier job's, or a tenant's own, of another kind. A
+ * controller tells less of itself meanwhile than its receipt has: it is looked at behind that.
+ */
+static int look_when_done(Erasing *e, Problem **ret_problem)
+{
+	bool runs;
+	int r;
+
+	do {
+		r = look(e, ret_problem);
+		runs = r == 0 && nvme_erase_judge(&e->before, NVME_WAY_NONE) == NVME_ERASE_RUNS;
+		if (runs)
+			r = wait_for_running(e, ret_problem);
+	} while (r == 0 && runs);
 	return r;
 }
 
 static int erase_one(Erasing *e, Problem **ret_problem)
 {
-	_cleanup_(inspection_freep) Inspection *now = NULL;
-	_cleanup_(nvme_state_clear) NvmeState before = { 0 };
-	bool waited = false;
-	int r = refuse_users(e->context, &now, ret_problem);
+	int r = look_when_done(e, ret_problem);
 
-	if (r == 0)
-		r = wait_for_running(e, &waited, ret_problem);
-	if (r == 0 && waited) {
-		now = inspection_free(now);
-		r = refuse_users(e->context, &now, ret_problem);
-	}
-	if (r != 0)
-		return r;
-	e->use = nvme_use_find(now->nvmes, now->n_nvmes, e->bdf);
-	e->before = &before;
-	r = host_nvme_state(host_of(e), e->bdf, &before, ret_problem);
-	if (r == 0 && is_as_erased(e, &before))
+	if (r == 0 && is_as_erased(e, &e->before))
 		return 0;
 	if (r == 0)
-		r = judge_before(e, &before, ret_problem);
+		r = judge_before(e, &e->before, ret_problem);
 	if (r != 0)
 		return r;
 	e->receipt.begun_usec = now_realtime();
@@ -494,7 +500,7 @@ static int erase_one(Erasing *e, Problem **ret_problem)
 		r = begin_and_wait(e, ret_problem);
 	e->receipt.ended_usec = now_realtime();
 	if (r == 0)
-		r = judge_after(e, &before, ret_problem);
+		r = judge_after(e, &e->before, ret_problem);
 	if (r == 0)
 		r = save_mark(e, TENANT_CLEAN, ret_problem);
 	if (r != 0)
@@ -529,6 +535,8 @@ static int each(StepContext *c, int (*act)(Erasing *e, Problem **ret_problem),
 		if (f->erase)
 			r = act(&e, ret_problem);
 		nvme_receipt_clear(&e.receipt);
+		nvme_state_clear(&e.before);
+		inspection_free(e.seen);
 	}
 	return r;
 }
