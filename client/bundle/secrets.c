@@ -10,7 +10,7 @@
 
 #define DEPTH_MAX 64
 #define HEX_ID_MIN 32
-/* A name this long may have been cut: its unit's has 64 characters, with "qemu-", a number, and "-". */
+/* A name this long may have been cut: that of its unit has 64 characters, with "qemu-1-". */
 #define UNIT_CUT_MIN 40
 /* login.defs(5): UID_MIN and UID_MAX, as distributions set them. */
 #define UID_FIRST 1000
@@ -213,12 +213,17 @@ static size_t skip_address(const char *text, const char *at)
 #define UNIT_BEGIN "machine-qemu" UNIT_DASH
 #define UNIT_END ".scope"
 
-/* The length of the name in the name of a guest's unit, "machine-qemu\x2d1\x2dNAME.scope". */
+/* The length of the name in that of a guest's unit, "machine-qemu\x2d1\x2dNAME.scope". */
 static size_t find_unit(const char *at, const char **ret)
 {
-	const char *end = str_starts_with(at, UNIT_BEGIN) ? strstr(at, UNIT_END) : NULL;
+	const char *stop = at + strcspn(at, " \n/\"'"), *end = NULL;
 
-	if (!end || strcspn(at, " \n/\"'") < (size_t)(end - at))
+	if (!str_starts_with(at, UNIT_BEGIN))
+		return 0;
+	/* The last one: a name may have it, too. */
+	for (const char *next = at; (next = strstr(next, UNIT_END)) && next < stop; next++)
+		end = next;
+	if (!end)
 		return 0;
 	at += strlen(UNIT_BEGIN);
 	at += strspn(at, "0123456789");
@@ -228,8 +233,9 @@ static size_t find_unit(const char *at, const char **ret)
 }
 
 /*
- * What libvirt leaves of a name there: letters, digits, and '-' and '.' one at a time, without those
- * at the end, to 64 characters of the whole (virDomainMachineNameAppendValid()). systemd escapes '-'.
+ * What libvirt leaves of a name there: letters, digits, and '-' and '.' one at a time, without
+ * those at the end, to 64 characters of the whole (virDomainMachineNameAppendValid()). systemd
+ * escapes '-'.
  */
 static char *reduce_name(const char *name, size_t n)
 {
@@ -256,10 +262,12 @@ static const char *name_for_unit(const StandIns *s, const char *unit, size_t n)
 	size_t k = strlen(wanted);
 
 	EACH (const Secret, secret, s->items, s->n_items) {
-		_cleanup_free_ char *name = reduce_name(secret->word, strlen(secret->word));
+		_cleanup_free_ char *name = NULL;
 
-		if (secret->kind == SECRET_DOMAIN && strncasecmp(name, wanted, k) == 0 &&
-		    (name[k] == '\0' || k >= UNIT_CUT_MIN))
+		if (secret->kind != SECRET_DOMAIN)
+			continue;
+		name = reduce_name(secret->word, strlen(secret->word));
+		if (strncasecmp(name, wanted, k) == 0 && (name[k] == '\0' || k >= UNIT_CUT_MIN))
 			return secret->stand_in;
 	}
 	return secret_kind_to_string(SECRET_DOMAIN);

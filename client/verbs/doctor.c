@@ -422,7 +422,10 @@ static int add_excerpt(FILE *f, const Bundle *b, const Excerpt *excerpt)
 	return archive_add(f, excerpt->name, clean, strlen(clean));
 }
 
-/* Sorted by name: README, *.json up to the facts, the journal, the rest. A close may fail, too: NFS. */
+/*
+ * Sorted by name: README, *.json up to the facts, the journal, the rest. Of NFS a close may be what
+ * fails. Takes f.
+ */
 static int write_archive(FILE *f, const Bundle *b)
 {
 	int r = add_readme(f, b);

@@ -54,6 +54,8 @@ TEST(a_name_is_known_in_the_forms_that_others_give_it)
 		 "machine-qemu\\x2d1\\x2dthe\\x2ddatabase\\x2dof\\x2dthe\\x2dlargest\\x2dof\\x2dour"
 		 "\\x2dcustomers\\x2din\\x2dthe.scope",
 		 "machine-qemu\\x2d1\\x2ddomain-0003.scope");
+	replaced(s, "machine-qemu\\x2d1\\x2da.scope\\x2db.scope a.scope",
+		 "machine-qemu\\x2d1\\x2ddomain.scope a.scope");
 	replaced(s, "machine-qemu\\x2d1\\x2dgone.scope", "machine-qemu\\x2d1\\x2ddomain.scope");
 	replaced(s, "eth5 has the address fd12:3456:789a::5/64, of 10de:2204",
 		 "eth5 has the address host-0001, of 10de:2204");
