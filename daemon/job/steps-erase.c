@@ -76,6 +76,11 @@ static int failed(Erasing *e, int r, Problem **problem, Problem **ret_problem)
 			  ret_problem);
 }
 
+static char *serial_cause(const char *is, const char *was)
+{
+	return strf("its serial number is %s, and was %s", str_or_empty(is), str_or_empty(was));
+}
+
 /* ---- waiting ---- */
 
 /* Takes the detail. */
@@ -136,9 +141,7 @@ static int wait_for_end(Erasing *e, NvmeEraseEnd *ret, Problem **ret_problem)
 			return failed(e, r, &problem, ret_problem);
 		/* It was silent while somebody has put another one in. */
 		if (r == 0 && now.serial && !str_equal(now.serial, e->before.serial))
-			return keep_apart(e, NOT_ERASED,
-					  strf("its serial number is %s, and was %s", now.serial,
-					       str_or_empty(e->before.serial)),
+			return keep_apart(e, NOT_ERASED, serial_cause(now.serial, e->before.serial),
 					  ret_problem);
 		if (r == 0) {
 			silent = 0;
@@ -202,8 +205,7 @@ static char *other_cause(const Erasing *e, const NvmeState *is)
 	if (mark->n_erases == 0 && !was)
 		return NULL;
 	if (!str_equal(was, is->serial))
-		return strf("its serial number is %s, and was %s", str_or_empty(is->serial),
-			    str_or_empty(was));
+		return serial_cause(is->serial, was);
 	if (!PCI_SAME_IDS(e->mark, function))
 		return strf("its PCI ids are %04x:%04x %04x:%04x, and were %04x:%04x %04x:%04x",
 			    PCI_IDS(function), PCI_IDS(e->mark));

@@ -78,8 +78,8 @@ unsigned nvme_erase_permille(const NvmeState *now);
 /*
  * The driver has set it up, and each namespace that is attached is among its disks: what is not
  * seen cannot be seen to be used. The driver's probe goes on after it has the function
- * (nvme_async_probe(), drivers/nvme/host/pci.c, before 6.2), as does its scan for namespaces. Either
- * may be NULL.
+ * (nvme_async_probe(), drivers/nvme/host/pci.c, before 6.2), as does its scan for namespaces.
+ * Either may be NULL.
  */
 bool nvme_use_is_whole(const NvmeUse *use, const NvmeState *state);
 
